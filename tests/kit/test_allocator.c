@@ -24,7 +24,7 @@ static bool must_fail(cra_test_allocator *kit)
     return true;
 }
 
-static void count(cra_test_allocator *kit, long long blocks, long long bytes)
+static void count_block(cra_test_allocator *kit, long long blocks, long long bytes)
 {
     atomic_fetch_add(&kit->alive, blocks);
     const long long now = atomic_fetch_add(&kit->bytes_alive, bytes) + bytes;
@@ -33,7 +33,7 @@ static void count(cra_test_allocator *kit, long long blocks, long long bytes)
     }
 }
 
-static void *test_malloc(void *user, size_t size)
+static void *kit_malloc(void *user, size_t size)
 {
     cra_test_allocator *kit = user;
 
@@ -44,42 +44,42 @@ static void *test_malloc(void *user, size_t size)
         return NULL;
     block->size = size;
     memset(block + 1, 0xA5, size); /* so that nobody leans on zeroed memory */
-    count(kit, 1, (long long)size);
+    count_block(kit, 1, (long long)size);
     return block + 1;
 }
 
-static void test_free(void *user, void *ptr)
+static void kit_free(void *user, void *ptr)
 {
     cra_test_allocator *kit = user;
 
     if (ptr == NULL)
         return;
     header *block = (header *)ptr - 1;
-    count(kit, -1, -(long long)block->size);
+    count_block(kit, -1, -(long long)block->size);
     memset(ptr, 0xDD, block->size);
     free(block);
 }
 
-static void *test_realloc(void *user, void *ptr, size_t size)
+static void *kit_realloc(void *user, void *ptr, size_t size)
 {
     if (ptr == NULL)
-        return test_malloc(user, size);
+        return kit_malloc(user, size);
 
     const size_t old_size = ((header *)ptr - 1)->size;
-    void *moved = test_malloc(user, size);
+    void *moved = kit_malloc(user, size);
     if (moved == NULL)
         return NULL;
     memcpy(moved, ptr, old_size < size ? old_size : size);
-    test_free(user, ptr);
+    kit_free(user, ptr);
     return moved;
 }
 
 void cra_test_allocator_init(cra_test_allocator *kit)
 {
     memset(kit, 0, sizeof *kit);
-    kit->allocator.malloc_fn = test_malloc;
-    kit->allocator.realloc_fn = test_realloc;
-    kit->allocator.free_fn = test_free;
+    kit->allocator.malloc_fn = kit_malloc;
+    kit->allocator.realloc_fn = kit_realloc;
+    kit->allocator.free_fn = kit_free;
     kit->allocator.user = kit;
 }
 
