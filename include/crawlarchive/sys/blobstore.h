@@ -62,7 +62,8 @@ typedef struct cra_blobstore_vtable {
                        cra_error *err);
 
     /** Begin an object; nothing is visible under `name` before commit. `flags`: CRA_PUT_*.
-     *  `tag` names the writer in whatever the store leaves behind when the process dies, or NULL. */
+     *  `tag` (1 to 64 bytes of [A-Za-z0-9._-], or NULL) names the writer in whatever the store leaves behind
+     *  when the process dies. */
     cra_status (*put_open)(void *self, const char *name, unsigned flags, const char *tag, void **writer,
                            cra_error *err);
     /** Append bytes, borrowed for the call. After a failure only put_abort is legal. */
