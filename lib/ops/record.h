@@ -17,6 +17,9 @@ typedef struct cra_digest {
 /* Digest of an `_id`: of its order key, so that 1 and 1.0, which no collection holds side by side, are one. */
 cra_status cra_record_id_digest(cra_value id, cra_digest *out, cra_buf *scratch);
 
+/* Digest of bytes as they are: what tells equal records without `_id` apart. */
+void cra_record_bytes_digest(cra_bytes document, cra_digest *out);
+
 /* Which top-level fields a content digest leaves out. */
 typedef struct cra_digest_rule {
     const char *const *ignore; /* verify.ignore_fields, NULL-terminated; nullable */
@@ -31,7 +34,8 @@ cra_status cra_record_content_digest(cra_bytes document, const cra_digest_rule *
 /* Append `document` as the hot store holds it: `_id` first, the run field with `run_value` where absent (appended
  * last). `id` is used where the document has none (type 0: then CRA_NOT_FOUND is returned for such a document).
  * Another run's value in the run field is CRA_CONFLICT naming both. A dotted run_field is only checked, never
- * added. */
+ * added: a record that lacks it would belong to no run and is CRA_INVALID. NULL: not looked at. `out` is unchanged
+ * on failure. */
 cra_status cra_record_prepare(cra_bytes document, const char *run_field, cra_value run_value, cra_value id,
                               cra_buf *out, cra_error *err);
 
