@@ -147,6 +147,7 @@ typedef struct cra_doc_batch {
     size_t dead_count;
     cra_bytes payload;                 /**< the decompressed block, for whoever diverts dead letters */
     int64_t lossy_dates;               /**< values that `micros_as_date` cut */
+    int64_t block_offset;              /**< of the block they came from: where a restart can take up again */
 } cra_doc_batch;
 
 /** Turns blocks into documents. Belongs to one thread; after warm-up it allocates nothing a record. */
