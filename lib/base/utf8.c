@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/buf.h"
+
 size_t cra_utf8_length(const uint8_t *data, size_t size)
 {
     if (size == 0)
@@ -50,4 +52,69 @@ size_t cra_utf8_check(const uint8_t *data, size_t size)
         at += length;
     }
     return size;
+}
+
+/* Length of the maximal part at the start of `data` that a longer input might have made a character; at least 1. */
+static size_t maximal_subpart(const uint8_t *data, size_t size)
+{
+    static const uint8_t tail[3] = {0x80, 0x80, 0x80};
+    uint8_t trial[4];
+    size_t length = 1;
+
+    /* Past the second byte 0x80 always continues, so a prefix can be completed exactly where such bytes complete it. */
+    while (length < size && length < 3) {
+        const size_t next = length + 1;
+        memcpy(trial, data, next);
+        memcpy(trial + next, tail, sizeof trial - next);
+        if (cra_utf8_length(trial, sizeof trial) <= next)
+            break;
+        length = next;
+    }
+    return length;
+}
+
+cra_status cra_utf8_append_repaired(cra_buf *out, const void *data, size_t size)
+{
+    static const uint8_t replacement[3] = {0xEF, 0xBF, 0xBD};
+    const uint8_t *bytes = data;
+    const size_t start = out->size;
+
+    for (size_t at = 0; at < size;) {
+        const size_t good = cra_utf8_check(bytes + at, size - at);
+        cra_status status = cra_buf_append(out, bytes + at, good);
+        at += good;
+        if (status == CRA_OK && at < size) {
+            status = cra_buf_append(out, replacement, sizeof replacement);
+            at += maximal_subpart(bytes + at, size - at);
+        }
+        if (status != CRA_OK) {
+            out->size = start;
+            return status;
+        }
+    }
+    return CRA_OK;
+}
+
+size_t cra_utf8_encode(uint32_t code_point, uint8_t out[4])
+{
+    if (code_point < 0x80) {
+        out[0] = (uint8_t)code_point;
+        return 1;
+    }
+    if (code_point < 0x800) {
+        out[0] = (uint8_t)(0xC0 | code_point >> 6);
+        out[1] = (uint8_t)(0x80 | (code_point & 0x3F));
+        return 2;
+    }
+    if (code_point < 0x10000) {
+        out[0] = (uint8_t)(0xE0 | code_point >> 12);
+        out[1] = (uint8_t)(0x80 | (code_point >> 6 & 0x3F));
+        out[2] = (uint8_t)(0x80 | (code_point & 0x3F));
+        return 3;
+    }
+    out[0] = (uint8_t)(0xF0 | code_point >> 18);
+    out[1] = (uint8_t)(0x80 | (code_point >> 12 & 0x3F));
+    out[2] = (uint8_t)(0x80 | (code_point >> 6 & 0x3F));
+    out[3] = (uint8_t)(0x80 | (code_point & 0x3F));
+    return 4;
 }
