@@ -155,9 +155,9 @@ const char *cra_bson_measure(uint8_t type, const uint8_t *data, size_t available
 const char *cra_bson_type_name(uint8_t type)
 {
     static const char *const names[] = {
-        "unknown", "double", "string", "object", "array", "binData", "undefined", "objectId", "bool", "date",
-        "null", "regex", "dbPointer", "javascript", "symbol", "javascriptWithScope", "int", "timestamp", "long",
-        "decimal",
+        "unknown", "double",    "string", "object",  "array",     "binData",    "undefined", "objectId",
+        "bool",    "date",      "null",   "regex",   "dbPointer", "javascript", "symbol",    "javascriptWithScope",
+        "int",     "timestamp", "long",   "decimal",
     };
 
     if (type < sizeof names / sizeof names[0])

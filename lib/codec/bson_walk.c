@@ -91,8 +91,8 @@ bool cra_value_as_int64(cra_value value, int64_t *out)
     if (value.type == CRA_BSON_DOUBLE && value.size == 8) {
         const double number = cra_le_double(value.data);
         /* NaN fails both comparisons; -2^63 is an int64, 2^63 is not. */
-        if (number >= -9223372036854775808.0 && number < 9223372036854775808.0 &&
-            !((double)(int64_t)number < number) && !((double)(int64_t)number > number)) {
+        if (number >= -9223372036854775808.0 && number < 9223372036854775808.0 && !((double)(int64_t)number < number) &&
+            !((double)(int64_t)number > number)) {
             *out = (int64_t)number;
             return true;
         }
