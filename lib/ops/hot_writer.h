@@ -27,6 +27,11 @@ cra_status cra_hot_writer_new(cra_engine *engine, const char *collection, int64_
 /* Take one prepared record (`_id` first), copied. A full batch is written. A record that fails is counted and named,
  * and the call is CRA_OK; a store that fails is its status, and the batch's records are unsent. */
 cra_status cra_hot_writer_add(cra_hot_writer *writer, cra_bytes document, cra_error *err);
+/* Count a record that never became fit to be written (another run's, no document) as read and failed, and name it.
+ * `id` type 0: it has none. */
+void cra_hot_writer_refuse(cra_hot_writer *writer, cra_value id, size_t bytes, const char *why);
+/* Count records that were read and will not be given, such as those behind a stop, as read and unsent. */
+void cra_hot_writer_skip(cra_hot_writer *writer, int64_t records, int64_t bytes);
 cra_status cra_hot_writer_flush(cra_hot_writer *writer, cra_error *err);
 const cra_hot_counts *cra_hot_writer_counts(const cra_hot_writer *writer);
 /* One line that names the first conflicting or failed ids and why; NULL where there are none. Borrowed. */

@@ -7,7 +7,7 @@
  *
  * A guard belongs to the operation that made it; check, deadline and progress may be called from its workers. */
 
-#include <crawlarchive/engine.h>
+#include <crawlarchive/run.h>
 
 typedef struct cra_run_guard cra_run_guard;
 
