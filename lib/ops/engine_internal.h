@@ -25,6 +25,11 @@ void cra_engine_emit(cra_engine *engine, const char *type, const cra_run_doc *ru
 /* Make a public snapshot from a document (deep copy). */
 cra_status cra_run_from_doc(cra_engine *engine, const cra_run_doc *doc, cra_run **out, cra_error *err);
 
+/* Append the hot collection of a run: `collection` where given (nullable), else from hot.collection; cra_buf_cstr()
+ * of `out` then cannot fail. CRA_INVALID, CRA_NOMEM. */
+cra_status cra_run_collection(cra_engine *engine, const char *report, const char *id, const char *collection,
+                              cra_buf *out, cra_error *err);
+
 /* Scope of a run's hot records: collection and run value. The value's bytes live in the struct. */
 typedef struct cra_hot_scope {
     cra_scope scope;
