@@ -200,24 +200,22 @@ uint64_t cra_blobstore_features(const cra_blobstore *blobstore)
 
 /* ---- reading -------------------------------------------------------------------------------------------------- */
 
-/* Hand `info` to a caller whose struct may be older than ours. */
-static cra_status give_info(const cra_blob_info *info, cra_blob_info *out, cra_error *err)
+/* Whether `out` (nullable) may be filled; asked before anything is done. */
+static cra_status check_out(const cra_blob_info *out, cra_error *err)
+{
+    if (out == NULL || (out->struct_size >= sizeof(size_t) && out->struct_size <= sizeof *out))
+        return CRA_OK;
+    return cra_error_set(err, CRA_INVALID, ORIGIN, "cra_blob_info.struct_size is not set (CRA_BLOB_INFO_INIT)");
+}
+
+/* Hand `info` to a caller whose struct may be older, and so shorter, than ours. */
+static void give_info(const cra_blob_info *info, cra_blob_info *out)
 {
     if (out == NULL)
-        return CRA_OK;
-    if (out->struct_size < sizeof(size_t) || out->struct_size > sizeof *info)
-        return cra_error_set(err, CRA_INVALID, ORIGIN, "cra_blob_info.struct_size is not set");
+        return;
     const size_t size = out->struct_size;
     memcpy(out, info, size);
     out->struct_size = size;
-    return CRA_OK;
-}
-
-static cra_blob_info empty_info(void)
-{
-    cra_blob_info info = {.struct_size = sizeof info, .modified_at = CRA_TIME_NONE};
-
-    return info;
 }
 
 cra_status cra_blobstore_list(cra_blobstore *blobstore, const char *prefix, cra_blob_visit_fn visit, void *user,
@@ -230,12 +228,16 @@ cra_status cra_blobstore_list(cra_blobstore *blobstore, const char *prefix, cra_
 
 cra_status cra_blobstore_stat(cra_blobstore *blobstore, const char *name, cra_blob_info *out, cra_error *err)
 {
-    cra_blob_info info = empty_info();
+    cra_blob_info info = CRA_BLOB_INFO_INIT;
     cra_status status = check_name(name, err);
 
     if (status == CRA_OK)
+        status = check_out(out, err);
+    if (status == CRA_OK)
         status = blobstore->vtable.stat(blobstore->self, name, &info, err);
-    return status != CRA_OK ? status : give_info(&info, out, err);
+    if (status == CRA_OK)
+        give_info(&info, out);
+    return status;
 }
 
 cra_status cra_blobstore_read(cra_blobstore *blobstore, const char *name, int64_t offset, int64_t length,
@@ -318,15 +320,18 @@ cra_status cra_blob_writer_write(cra_blob_writer *writer, cra_bytes bytes, cra_e
 cra_status cra_blob_writer_commit(cra_blob_writer *writer, cra_blob_info *out, cra_error *err)
 {
     cra_blobstore *store = writer->store;
-    cra_blob_info info = empty_info();
+    cra_blob_info info = CRA_BLOB_INFO_INIT;
 
-    if (writer->failed) {
+    cra_status status = writer->failed ? spoilt(err) : check_out(out, err);
+    if (status != CRA_OK) {
         cra_blob_writer_abort(writer);
-        return spoilt(err);
+        return status;
     }
-    const cra_status status = store->vtable.put_commit(store->self, writer->writer, &info, err);
+    status = store->vtable.put_commit(store->self, writer->writer, &info, err);
     cra_free(cra_context_allocator(store->context), writer);
-    return status != CRA_OK ? status : give_info(&info, out, err);
+    if (status == CRA_OK)
+        give_info(&info, out);
+    return status;
 }
 
 void cra_blob_writer_abort(cra_blob_writer *writer)

@@ -22,6 +22,9 @@ typedef struct cra_blob_info {
     bool frozen;             /**< in cold storage: must be thawed before it is read */
 } cra_blob_info;
 
+/** Every cra_blob_info that is passed to be filled begins as this. */
+#define CRA_BLOB_INFO_INIT { sizeof(cra_blob_info), 0, CRA_TIME_NONE, "", false }
+
 /** Gets one object below a prefix; `name` is relative to the store's root, borrowed. A status other than
  *  CRA_OK ends the listing and is returned. */
 typedef cra_status (*cra_blob_visit_fn)(void *user, const char *name, const cra_blob_info *info);
