@@ -34,7 +34,6 @@ typedef struct cra_batch_options {
 
 /* What one batch showed. */
 typedef struct cra_batch_sample {
-    int64_t now_ms;
     int64_t latency_ms;      /* of the batch */
     int64_t lag_ms;          /* -1 where it cannot be told */
     bool concern_failed;     /* written, but its durability could not be confirmed in time (server code 64) */
