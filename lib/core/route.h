@@ -29,4 +29,8 @@ CRA_MUST_CHECK cra_status cra_route_list_check(const cra_route_list *list, cra_e
 /* Index of the route of a run in a checked list. */
 size_t cra_route_list_choose(const cra_route_list *list, const char *run);
 
+/* Append the configured routes (archive.routes, or archive.uri as one open route) to an initialised list.
+ * @return CRA_INVALID where the list is out of order or there is none, CRA_NOMEM */
+CRA_MUST_CHECK cra_status cra_config_routes(const cra_config *config, cra_route_list *list, cra_error *err);
+
 #endif
