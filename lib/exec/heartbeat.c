@@ -5,8 +5,10 @@
 #include "os/clock.h"
 #include "os/thread.h"
 
-/* How often a lent clock is looked at, in real milliseconds. */
-#define LENT_CLOCK_STEP_MS 2
+/* How often a lent clock is looked at, in real milliseconds: a small part of the interval, within bounds. */
+#define LENT_CLOCK_PARTS 64
+#define LENT_CLOCK_MIN_MS 2
+#define LENT_CLOCK_MAX_MS 50
 
 struct cra_heartbeat {
     const cra_allocator *allocator;
@@ -28,6 +30,13 @@ static int64_t now_ms(const cra_heartbeat *heartbeat)
     return heartbeat->options.monotonic_ms(heartbeat->options.clock_user);
 }
 
+static int64_t lent_clock_step(const cra_heartbeat *heartbeat)
+{
+    const int64_t step = heartbeat->options.interval_ms / LENT_CLOCK_PARTS;
+
+    return step < LENT_CLOCK_MIN_MS ? LENT_CLOCK_MIN_MS : step > LENT_CLOCK_MAX_MS ? LENT_CLOCK_MAX_MS : step;
+}
+
 /* Wait until the next beat is due; the lock is held on entry and exit. @return false where the beating shall end */
 static bool wait_until_due(cra_heartbeat *heartbeat)
 {
@@ -35,8 +44,8 @@ static bool wait_until_due(cra_heartbeat *heartbeat)
         int64_t left = heartbeat->next_ms - now_ms(heartbeat);
         if (left <= 0)
             return true;
-        if (heartbeat->options.monotonic_ms != NULL && left > LENT_CLOCK_STEP_MS)
-            left = LENT_CLOCK_STEP_MS;
+        if (heartbeat->options.monotonic_ms != NULL && left > lent_clock_step(heartbeat))
+            left = lent_clock_step(heartbeat);
         cra_cond_wait_ms(&heartbeat->stopped, &heartbeat->lock, left);
     }
     return false;

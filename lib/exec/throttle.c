@@ -7,6 +7,9 @@
 #define FIRST_PAUSE_MS 100
 #define LAST_PAUSE_MS 5000
 
+/* More than any store takes; keeps the arithmetic within 64 bits. */
+#define MAX_RECORDS 1000000000000
+
 static int64_t clamp(int64_t value, int64_t low, int64_t high)
 {
     return value < low ? low : value > high ? high : value;
@@ -16,7 +19,7 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
 
 void cra_rate_init(cra_rate *rate, int64_t per_second, int64_t now_ms)
 {
-    rate->per_second = per_second > 0 ? per_second : 0;
+    rate->per_second = clamp(per_second, 0, MAX_RECORDS);
     /* Empty at first: a process that is started again and again must not be faster than one that runs. */
     rate->milli_tokens = 0;
     rate->filled_at_ms = now_ms;
@@ -43,7 +46,7 @@ int64_t cra_rate_take(cra_rate *rate, int64_t records, int64_t now_ms)
         return 0;
 
     fill(rate, now_ms);
-    rate->milli_tokens -= records * 1000;
+    rate->milli_tokens -= clamp(records, 0, MAX_RECORDS) * 1000;
     if (rate->milli_tokens >= 0)
         return 0;
     return (-rate->milli_tokens + rate->per_second - 1) / rate->per_second;
