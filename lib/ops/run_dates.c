@@ -132,14 +132,22 @@ static void offer_word(struct nearest *nearest, const char *word)
     memcpy(nearest->word, word, size + 1);
 }
 
-/* Outcomes of the user's own are the keys right below `retention`. */
+/* Outcomes of the user's own are the names right below `retention`, such as retention.partial.window. */
 static cra_status offer_entry(void *user, const cra_config_entry *entry)
 {
     static const char section[] = "retention.";
-    const char *word = entry->path + sizeof(section) - 1;
+    const char *name = entry->path + sizeof(section) - 1;
+    char word[64];
+    size_t size;
 
-    if (strncmp(entry->path, section, sizeof(section) - 1) == 0 && strchr(word, '.') == NULL)
-        offer_word(user, word);
+    if (strncmp(entry->path, section, sizeof(section) - 1) != 0)
+        return CRA_OK;
+    size = strcspn(name, ".");
+    if (size == 0 || size >= sizeof(word) || (size == 7 && memcmp(name, "reports", 7) == 0))
+        return CRA_OK;
+    memcpy(word, name, size);
+    word[size] = '\0';
+    offer_word(user, word);
     return CRA_OK;
 }
 
