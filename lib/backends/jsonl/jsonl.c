@@ -36,15 +36,20 @@ typedef struct jsonl_sink {
 /* RFC 3339 in UTC with milliseconds; "" where there is no such time or year. */
 static void time_text(cra_time_ms time, char *out, size_t size)
 {
-    const int64_t milliseconds = (time % 1000 + 1000) % 1000;
-    const time_t seconds = (time_t)((time - milliseconds) / 1000);
+    /* The years 0 to 9999, which RFC 3339 can write, and no others. */
+    const cra_time_ms first = -62167219200000;
+    const cra_time_ms last = 253402300799999;
     struct tm parts;
 
     out[0] = '\0';
-    if (time < INT64_MIN + 1000 || gmtime_r(&seconds, &parts) == NULL || parts.tm_year < -1900 || parts.tm_year > 8099)
+    if (time < first || time > last)
+        return;
+    const int milliseconds = (int)((time - first) % 1000);
+    const time_t seconds = (time_t)((time - milliseconds) / 1000);
+    if (gmtime_r(&seconds, &parts) == NULL)
         return;
     snprintf(out, size, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
-             parts.tm_hour, parts.tm_min, parts.tm_sec, (int)milliseconds);
+             parts.tm_hour, parts.tm_min, parts.tm_sec, milliseconds);
 }
 
 /* The line as a document, so that one writer of JSON escapes everything. */
@@ -111,9 +116,9 @@ static int append_locked(int fd, cra_bytes line)
         code = cra_fd_write(fd, "\n", 1);
     if (code == 0)
         code = cra_fd_write(fd, line.data, line.size);
-    /* The lock keeps others out, so what lies behind `before` is ours. */
+    /* The lock keeps others out, so what lies behind `before` is ours. Where even this fails the line stays torn. */
     if (code != 0 && regular && ftruncate(fd, before.st_size) != 0)
-        return code;
+        errno = code;
     return code;
 }
 
