@@ -36,7 +36,7 @@ typedef struct writer {
     cra_buf content;
 } writer;
 
-/* ---- memory: always through the context ------------------------------------------------------------------------- */
+/* ---- memory: always through the context ---- */
 
 static void *allocate(const log_store *store, size_t size)
 {
@@ -69,7 +69,7 @@ static cra_status not_found(cra_error *err, const char *name)
     return cra_error_set(err, CRA_NOT_FOUND, "log", "no object '%.250s'", name);
 }
 
-/* ---- the index; the lock is held ---------------------------------------------------------------------------------- */
+/* ---- the index; the lock is held ---- */
 
 static size_t lower_bound(const log_store *store, const char *name)
 {
@@ -155,7 +155,7 @@ static void fill_info(const entry *e, cra_blob_info *out)
     out->frozen = false;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 /* The names are copied under the lock one at a time: a visitor may use the store. */
 static cra_status log_list(void *self, const char *prefix, cra_blob_visit_fn visit, void *user, cra_error *err)
@@ -239,7 +239,7 @@ static cra_status log_read(void *self, const char *name, int64_t offset, int64_t
     return CRA_OK;
 }
 
-/* ---- writing: the content is kept until commit, which appends it in one record ------------------------------------ */
+/* ---- writing: the content is kept until commit, which appends it in one record ---- */
 
 static void free_writer(const log_store *store, writer *w)
 {
@@ -279,10 +279,8 @@ static cra_status log_put_write(void *self, void *opaque, cra_bytes bytes, cra_e
 static cra_status commit_locked(log_store *store, writer *w, cra_blob_info *out, cra_error *err)
 {
     const cra_bytes content = {w->content.data, w->content.size};
-    log_record record = {.kind = LOG_PUT,
-                         .name = w->name,
-                         .name_size = strlen(w->name),
-                         .time = cra_context_wall_ms(store->context)};
+    log_record record = {
+        .kind = LOG_PUT, .name = w->name, .name_size = strlen(w->name), .time = cra_context_wall_ms(store->context)};
 
     if ((w->flags & CRA_PUT_IF_ABSENT) != 0 && find(store, w->name) != NULL)
         return cra_error_set(err, CRA_EXISTS, "log", "object '%.250s' is already there", w->name);
@@ -317,10 +315,8 @@ static cra_status log_remove(void *self, const char *name, cra_error *err)
 {
     log_store *store = self;
     const cra_bytes nothing = {NULL, 0};
-    log_record record = {.kind = LOG_REMOVE,
-                         .name = name,
-                         .name_size = strlen(name),
-                         .time = cra_context_wall_ms(store->context)};
+    log_record record = {
+        .kind = LOG_REMOVE, .name = name, .name_size = strlen(name), .time = cra_context_wall_ms(store->context)};
     cra_status status = CRA_OK;
 
     pthread_mutex_lock(&store->lock);
@@ -332,7 +328,7 @@ static cra_status log_remove(void *self, const char *name, cra_error *err)
     return status;
 }
 
-/* ---- opening -------------------------------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 static void log_close(void *self)
 {

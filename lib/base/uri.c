@@ -158,7 +158,8 @@ cra_status cra_uri_parse(const char *text, const cra_allocator *allocator, cra_u
     if (scheme[0] == '\0')
         return cra_error_set(err, status, "uri", "a URI begins with SCHEME:");
     return cra_error_set(err, status, "uri",
-                         "the URI of scheme '%s' has a bad %%XX, or a parameter that is nameless or given twice", scheme);
+                         "the URI of scheme '%s' has a bad %%XX, or a parameter that is nameless or given twice",
+                         scheme);
 }
 
 void cra_uri_cleanup(cra_uri *uri)

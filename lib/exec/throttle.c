@@ -15,7 +15,7 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
     return value < low ? low : value > high ? high : value;
 }
 
-/* ---- records a second --------------------------------------------------------------------------------------------- */
+/* ---- records a second ---- */
 
 void cra_rate_init(cra_rate *rate, int64_t per_second, int64_t now_ms)
 {
@@ -52,7 +52,7 @@ int64_t cra_rate_take(cra_rate *rate, int64_t records, int64_t now_ms)
     return (-rate->milli_tokens + rate->per_second - 1) / rate->per_second;
 }
 
-/* ---- batch size --------------------------------------------------------------------------------------------------- */
+/* ---- batch size ---- */
 
 void cra_batch_control_init(cra_batch_control *control, const cra_batch_options *options)
 {

@@ -30,7 +30,8 @@ static cra_status check_backend(const cra_context *context, const cra_backend *b
         return cra_error_set(err, CRA_INVALID, "backend", "a backend was built for ABI version %u, this is %u",
                              (unsigned)backend->abi_version, CRA_ABI_VERSION);
     if (backend->scheme == NULL || strlen(backend->scheme) > MAX_SCHEME || !cra_uri_is_scheme(backend->scheme))
-        return cra_error_set(err, CRA_INVALID, "backend", "a backend's scheme '%.40s' is not of the form [a-z][a-z0-9+]*",
+        return cra_error_set(err, CRA_INVALID, "backend",
+                             "a backend's scheme '%.40s' is not of the form [a-z][a-z0-9+]*",
                              backend->scheme != NULL ? backend->scheme : "");
     if (backend->open_catalog == NULL && backend->open_docstore == NULL && backend->open_blobstore == NULL &&
         backend->open_events == NULL)

@@ -26,7 +26,7 @@ struct cra_blob_writer {
     bool failed; /* only abort is legal then */
 };
 
-/* ---- what names may be ------------------------------------------------------------------------------------- */
+/* ---- what names may be ---- */
 
 static bool is_dots(const char *segment, size_t size)
 {
@@ -71,8 +71,7 @@ static cra_status check_name(const char *name, cra_error *err)
 {
     if (cra_blob_name_valid(name))
         return CRA_OK;
-    return cra_error_set(err, CRA_INVALID, ORIGIN,
-                         "'%.300s' is no object name (UTF-8, no empty, '.' or '..' segments)",
+    return cra_error_set(err, CRA_INVALID, ORIGIN, "'%.300s' is no object name (UTF-8, no empty, '.' or '..' segments)",
                          name != NULL ? name : "");
 }
 
@@ -97,7 +96,7 @@ static cra_status check_feature(const cra_blobstore *store, uint64_t feature, co
     return cra_error_set(err, CRA_UNSUPPORTED, ORIGIN, "this store does not offer %s", what);
 }
 
-/* ---- opening -------------------------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 static const char *missing_slot(const cra_blobstore_vtable *v)
 {
@@ -123,7 +122,8 @@ static cra_status check_vtable(const cra_blobstore_vtable *v, cra_error *err)
         return cra_error_set(err, CRA_INVALID, ORIGIN, "the backend has unknown feature bits 0x%llx",
                              (unsigned long long)(v->features & ~KNOWN_FEATURES));
     if ((v->features & CRA_BLOBSTORE_UPLOADS) != 0 && (v->upload_list == NULL || v->upload_abort == NULL))
-        return cra_error_set(err, CRA_INVALID, ORIGIN, "the backend claims uploads without upload_list or upload_abort");
+        return cra_error_set(err, CRA_INVALID, ORIGIN,
+                             "the backend claims uploads without upload_list or upload_abort");
     if ((v->features & CRA_BLOBSTORE_THAW) != 0 && v->thaw == NULL)
         return cra_error_set(err, CRA_INVALID, ORIGIN, "the backend claims thaw without its slot");
     return CRA_OK;
@@ -198,7 +198,7 @@ uint64_t cra_blobstore_features(const cra_blobstore *blobstore)
     return blobstore->vtable.features;
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 /* Whether `out` (nullable) may be filled; asked before anything is done. */
 static cra_status check_out(const cra_blob_info *out, cra_error *err)
@@ -259,7 +259,7 @@ cra_status cra_blobstore_read(cra_blobstore *blobstore, const char *name, int64_
     return status;
 }
 
-/* ---- writing -------------------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static cra_status check_put(const cra_blobstore *store, const char *name, unsigned flags, const char *tag,
                             cra_error *err)
@@ -368,7 +368,7 @@ cra_status cra_blobstore_remove(cra_blobstore *blobstore, const char *name, cra_
     return status != CRA_OK ? status : blobstore->vtable.remove(blobstore->self, name, err);
 }
 
-/* ---- uploads and thaw -------------------------------------------------------------------------------------------- */
+/* ---- uploads and thaw ---- */
 
 cra_status cra_blobstore_upload_list(cra_blobstore *blobstore, const char *prefix, cra_blob_visit_fn visit, void *user,
                                      cra_error *err)

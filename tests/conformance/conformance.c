@@ -71,8 +71,8 @@ void cra_conformance_skip(cra_conformance *t, const char *why)
     tell(t, CRA_CONFORMANCE_SKIPPED, "", 0, why);
 }
 
-void cra_conformance_print(void *user, cra_conformance_kind kind, const char *suite, const char *test,
-                           const char *file, int line, const char *message)
+void cra_conformance_print(void *user, cra_conformance_kind kind, const char *suite, const char *test, const char *file,
+                           int line, const char *message)
 {
     (void)user;
     if (kind == CRA_CONFORMANCE_FAILED)

@@ -11,9 +11,9 @@
 #include <crawlarchive/error.h>
 
 typedef enum cra_conformance_kind {
-    CRA_CONFORMANCE_FAILED = 0, /* a check did not hold */
+    CRA_CONFORMANCE_FAILED = 0,  /* a check did not hold */
     CRA_CONFORMANCE_SKIPPED = 1, /* a case asks for a feature that the store does not offer */
-    CRA_CONFORMANCE_PASSED = 2  /* a case ended without a failure */
+    CRA_CONFORMANCE_PASSED = 2   /* a case ended without a failure */
 } cra_conformance_kind;
 
 /* State of one run of a suite; zero it, then set `report`. */
@@ -49,8 +49,8 @@ bool cra_conformance_check_int(cra_conformance *t, long long got, long long expe
 void cra_conformance_skip(cra_conformance *t, const char *why);
 
 /* A reporter that writes failures and skips to standard error (`user` is not used). */
-void cra_conformance_print(void *user, cra_conformance_kind kind, const char *suite, const char *test,
-                           const char *file, int line, const char *message);
+void cra_conformance_print(void *user, cra_conformance_kind kind, const char *suite, const char *test, const char *file,
+                           int line, const char *message);
 
 /* Each macro is an expression that tells whether the check held, so that a case can stop: if (!CHECK(…)) goto end; */
 #define CHECK(t, condition) cra_conformance_check((t), (condition), __FILE__, __LINE__, "%s", #condition)
@@ -58,8 +58,7 @@ void cra_conformance_print(void *user, cra_conformance_kind kind, const char *su
     cra_conformance_check_int((t), (long long)(got), (long long)(expected), __FILE__, __LINE__, #got)
 /* `call` fills `err`, an lvalue of type cra_error, which is cleared first. */
 #define CHECK_STATUS(t, call, expected, err)                                                                           \
-    (cra_error_clear(&(err)),                                                                                          \
-     cra_conformance_check_status((t), (call), (expected), &(err), __FILE__, __LINE__, #call))
+    (cra_error_clear(&(err)), cra_conformance_check_status((t), (call), (expected), &(err), __FILE__, __LINE__, #call))
 #define CHECK_OK(t, call, err) CHECK_STATUS(t, call, CRA_OK, err)
 
 #endif

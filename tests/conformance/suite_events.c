@@ -100,8 +100,7 @@ static void a_key_keeps_its_order(cra_conformance *t, const void *fixture)
         CHECK_OK(t, emit(events, "b", "r/2", i, &err), err);
     }
     CHECK_OK(t, cra_events_flush(events, 10000, &err), err);
-    expect(t, f, "r/1",
-           "a=0 a=1 a=2 a=3 a=4 a=5 a=6 a=7 a=8 a=9 a=10 a=11 a=12 a=13 a=14 a=15 a=16 a=17 a=18 a=19 ");
+    expect(t, f, "r/1", "a=0 a=1 a=2 a=3 a=4 a=5 a=6 a=7 a=8 a=9 a=10 a=11 a=12 a=13 a=14 a=15 a=16 a=17 a=18 a=19 ");
     CHECK_INT(t, f->arrived(f->user, collect, &all), CRA_OK);
     CHECK_INT(t, all.count, 40);
     cra_events_free(events);
@@ -131,8 +130,13 @@ static void another_handle_appends(cra_conformance *t, const void *fixture)
 
 static void odd_text_arrives(cra_conformance *t, const void *fixture)
 {
-    static const char *const keys[] = {"", "r/\"quoted\"", "two\nlines\r\t", "back\\slash", "\xc3\xa9/\xf0\x9f\x98\x80",
-                                       "{\"json\": 1}", "\x01\x1f\x7f"};
+    static const char *const keys[] = {"",
+                                       "r/\"quoted\"",
+                                       "two\nlines\r\t",
+                                       "back\\slash",
+                                       "\xc3\xa9/\xf0\x9f\x98\x80",
+                                       "{\"json\": 1}",
+                                       "\x01\x1f\x7f"};
     const cra_events_fixture *f = fixture;
     cra_events *events = NULL;
     cra_error err = {0};
@@ -178,10 +182,8 @@ static void what_is_no_event_is_refused(cra_conformance *t, const void *fixture)
 int cra_conformance_events(cra_conformance *t, const cra_events_fixture *fixture)
 {
     static const cra_conformance_case cases[] = {
-        {"flushed_events_have_arrived", flushed_events_have_arrived},
-        {"a_key_keeps_its_order", a_key_keeps_its_order},
-        {"another_handle_appends", another_handle_appends},
-        {"odd_text_arrives", odd_text_arrives},
+        {"flushed_events_have_arrived", flushed_events_have_arrived}, {"a_key_keeps_its_order", a_key_keeps_its_order},
+        {"another_handle_appends", another_handle_appends},           {"odd_text_arrives", odd_text_arrives},
         {"what_is_no_event_is_refused", what_is_no_event_is_refused},
     };
 

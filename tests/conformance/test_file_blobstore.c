@@ -2,11 +2,14 @@
 
 /* The blobstore suite on file:, and what only a file system shows. */
 
+#include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +18,7 @@
 #include "conformance/suite_blobstore.h"
 #include "kit/data.h"
 #include "kit/test_allocator.h"
+#include "os/thread.h"
 #include "ports/context.h"
 
 extern const cra_backend cra_backend_file;
@@ -362,6 +366,77 @@ static void a_folder_that_may_not_be_read_is_told(void **state)
     cra_blobstore_free(store);
 }
 
+/* A limit of the file's size stands for a disk that is full. */
+static void a_failed_write_leaves_nothing(void **state)
+{
+    files *f = *state;
+    cra_blobstore *store = fresh(f);
+    cra_error err = {0};
+    struct rlimit before;
+    char names[64];
+
+    void (*old)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const struct rlimit limit = {5, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    const cra_status status = cra_blobstore_put(store, "r/a", bytes("too much"), 0, NULL, &err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, old);
+    assert_int_equal(status, CRA_IO);
+    assert_int_equal(err.native_code, EFBIG);
+    assert_non_null(strstr(err.message, "r/a"));
+    assert_non_null(strstr(err.message, f->folder));
+    names_of(store, "", names);
+    assert_string_equal(names, "");
+    names[0] = '\0';
+    assert_int_equal(cra_blobstore_upload_list(store, "", join, names, NULL), CRA_OK);
+    assert_string_equal(names, "");
+    cra_blobstore_free(store);
+}
+
+typedef struct rival {
+    cra_blobstore *store;
+    int number;
+    cra_thread thread;
+    cra_status status;
+} rival;
+
+/* Makes and empties folders that others make and empty at the same time. */
+static void contend(void *user)
+{
+    rival *r = user;
+    char name[32];
+    char names[4096];
+
+    snprintf(name, sizeof name, "r/x/%d", r->number);
+    for (int i = 0; i < 100 && r->status == CRA_OK; i++) {
+        r->status = cra_blobstore_put(r->store, name, bytes("x"), i % 2 == 0 ? CRA_PUT_IF_ABSENT : 0, NULL, NULL);
+        names[0] = '\0';
+        if (r->status == CRA_OK)
+            r->status = cra_blobstore_list(r->store, "", join, names, NULL);
+        if (r->status == CRA_OK && strstr(names, name) == NULL)
+            r->status = CRA_INTERNAL;
+        if (r->status == CRA_OK)
+            r->status = cra_blobstore_remove(r->store, name, NULL);
+    }
+}
+
+static void threads_share_a_store(void **state)
+{
+    cra_blobstore *store = fresh(*state);
+    rival rivals[4];
+
+    for (int i = 0; i < 4; i++) {
+        rivals[i] = (rival){.store = store, .number = i};
+        assert_int_equal(cra_thread_start(&rivals[i].thread, contend, &rivals[i], NULL, NULL), CRA_OK);
+    }
+    for (int i = 0; i < 4; i++) {
+        cra_thread_join(&rivals[i].thread);
+        assert_int_equal(rivals[i].status, CRA_OK);
+    }
+    cra_blobstore_free(store);
+}
+
 /* A visit to every slot that allocates. */
 static cra_status attempt(const cra_allocator *allocator, void *user)
 {
@@ -427,6 +502,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_change_in_place_is_seen, setup, teardown),
         cmocka_unit_test_setup_teardown(a_tree_too_deep_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_folder_that_may_not_be_read_is_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_failed_write_leaves_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(threads_share_a_store, setup, teardown),
         cmocka_unit_test_setup_teardown(survives_lack_of_memory, setup, teardown),
     };
 

@@ -143,7 +143,8 @@ static cra_event an_event(void)
     return event;
 }
 
-#define LINE "{\"type\":\"run.archived\",\"key\":\"prices/18\",\"time\":\"2023-11-14T22:13:20.124Z\",\"data\":{\"n\":1}}\n"
+#define LINE                                                                                                           \
+    "{\"type\":\"run.archived\",\"key\":\"prices/18\",\"time\":\"2023-11-14T22:13:20.124Z\",\"data\":{\"n\":1}}\n"
 
 static void a_line_has_its_form(void **state)
 {

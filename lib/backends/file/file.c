@@ -48,9 +48,9 @@ static int open_object(const cra_file_store *store, const char *name, struct sta
     if (code == ENOENT)
         *status = not_found(store, name, err);
     else if (code == ELOOP)
-        *status = cra_error_set_native(err, CRA_DENIED, code, CRA_FILE_ORIGIN,
-                                       "'%.250s' in %.150s is a symbolic link, which is not followed", name,
-                                       store->root);
+        *status =
+            cra_error_set_native(err, CRA_DENIED, code, CRA_FILE_ORIGIN,
+                                 "'%.250s' in %.150s is a symbolic link, which is not followed", name, store->root);
     else
         *status = cra_file_store_error(store, code, "open", name, err);
     return -1;

@@ -79,8 +79,7 @@ static bool may_match(const listing *l, const char *key)
 {
     const size_t prefix_size = strlen(l->prefix);
 
-    return prefix_size <= l->path.size ||
-           strncmp(key, l->prefix + l->path.size, prefix_size - l->path.size) == 0;
+    return prefix_size <= l->path.size || strncmp(key, l->prefix + l->path.size, prefix_size - l->path.size) == 0;
 }
 
 static cra_status add_key(const listing *l, folder_keys *keys, const char *name, bool folder)

@@ -15,7 +15,7 @@
 #include "os/file.h"
 
 typedef struct writer {
-    char *name;      /* of the object */
+    char *name;       /* of the object */
     const char *base; /* its last segment */
     cra_buf temporary;
     unsigned flags;
@@ -94,9 +94,8 @@ cra_status cra_file_put_open(void *self, const char *name, unsigned flags, const
     cra_buf_init(&w->temporary, store->allocator);
     w->name = cra_strdup(store->allocator, name);
     const cra_status status =
-        w->name == NULL
-            ? cra_error_set(err, CRA_NOMEM, CRA_FILE_ORIGIN, "out of memory while writing '%.200s'", name)
-            : open_temporary(store, w, tag, err);
+        w->name == NULL ? cra_error_set(err, CRA_NOMEM, CRA_FILE_ORIGIN, "out of memory while writing '%.200s'", name)
+                        : open_temporary(store, w, tag, err);
     if (status != CRA_OK) {
         free_writer(store, w);
         return status;

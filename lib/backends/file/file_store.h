@@ -42,7 +42,7 @@ cra_status cra_file_store_error(const cra_file_store *store, int errno_value, co
 /* Size, time and etag of an object from its status. */
 void cra_file_info(const struct stat *status, cra_blob_info *out);
 
-/* ---- temporaries (file_temporary.c) -------------------------------------------------------------------------- */
+/* ---- temporaries (file_temporary.c) ---- */
 
 /* Append the name, inside its folder, of a new temporary for `base`: `.BASE.cra-TAG-RANDOM.tmp`; the tag is left
  * empty where NULL. */
@@ -51,7 +51,7 @@ cra_status cra_file_temporary_name(const char *base, const char *tag, cra_buf *o
 /* Whether a file's name has that form. */
 bool cra_file_is_temporary(const char *base);
 
-/* ---- slots ----------------------------------------------------------------------------------------------------- */
+/* ---- slots ---- */
 
 cra_status cra_file_list(void *self, const char *prefix, cra_blob_visit_fn visit, void *user, cra_error *err);
 cra_status cra_file_upload_list(void *self, const char *prefix, cra_blob_visit_fn visit, void *user, cra_error *err);

@@ -31,7 +31,7 @@ typedef struct jsonl_sink {
     cra_mutex lock;
 } jsonl_sink;
 
-/* ---- one line ----------------------------------------------------------------------------------------------------- */
+/* ---- one line ---- */
 
 /* RFC 3339 in UTC with milliseconds; "" where there is no such time or year. */
 static void time_text(cra_time_ms time, char *out, size_t size)
@@ -87,7 +87,7 @@ static cra_status build_line(const jsonl_sink *sink, const cra_event *event, cra
     return status;
 }
 
-/* ---- the file ------------------------------------------------------------------------------------------------------ */
+/* ---- the file ---- */
 
 static cra_status io_error(const jsonl_sink *sink, int code, const char *verb, cra_error *err)
 {

@@ -85,7 +85,7 @@ static void fill_info(const object *o, cra_blob_info *out)
     out->frozen = false;
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 /* Copy the name and state of the first object behind `last` (or at it, where `from` is) that begins with `prefix`.
  * @return CRA_DONE where there is none */
@@ -177,7 +177,7 @@ static cra_status memory_read(void *self, const char *name, int64_t offset, int6
     return status;
 }
 
-/* ---- writing -------------------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static void free_writer(const memory_store *store, writer *w)
 {
@@ -338,7 +338,7 @@ static cra_status memory_remove(void *self, const char *name, cra_error *err)
     return CRA_OK;
 }
 
-/* ---- uploads ---------------------------------------------------------------------------------------------------- */
+/* ---- uploads ---- */
 
 /* Copy the token of the first upload in order behind `last`. */
 static cra_status next_upload(memory_store *store, const char *prefix, cra_buf *last, cra_blob_info *info)
@@ -403,7 +403,7 @@ static cra_status memory_upload_abort(void *self, const char *token, cra_error *
     return CRA_OK;
 }
 
-/* ---- opening ---------------------------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 static void memory_close(void *self)
 {

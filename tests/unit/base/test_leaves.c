@@ -117,12 +117,12 @@ static void checks_utf8(void **state)
         {"12345678\xff", 9, 8},
         {"12345678123\xc3", 12, 11}, /* cut */
         {"\x80", 1, 0},
-        {"\xc0\xaf", 2, 0},          /* overlong */
+        {"\xc0\xaf", 2, 0}, /* overlong */
         {"\xc1\xbf", 2, 0},
         {"\xe0\x9f\xbf", 3, 0},
         {"\xf0\x8f\xbf\xbf", 4, 0},
-        {"\xed\xa0\x80", 3, 0},      /* surrogate */
-        {"\xf4\x90\x80\x80", 4, 0},  /* beyond U+10FFFF */
+        {"\xed\xa0\x80", 3, 0},     /* surrogate */
+        {"\xf4\x90\x80\x80", 4, 0}, /* beyond U+10FFFF */
         {"\xf5\x80\x80\x80", 4, 0},
         {"\xe2\x82", 2, 0},
         {"\xe2\x28\xa1", 3, 0},

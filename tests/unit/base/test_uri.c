@@ -41,7 +41,8 @@ static void parses_every_form(void **state)
         {"memory:", "memory", NULL, "", 0},
         {"sqlite:/tmp/a%20b%3F.db", "sqlite", NULL, "/tmp/a b?.db", 0},
         {"sqlite:/tmp/a#b.db", "sqlite", NULL, "/tmp/a#b.db", 0},
-        {"s3://bucket/prefix/x?region=eu-west-1&endpoint=http%3A%2F%2Flocalhost%3A9000", "s3", "bucket", "/prefix/x", 2},
+        {"s3://bucket/prefix/x?region=eu-west-1&endpoint=http%3A%2F%2Flocalhost%3A9000", "s3", "bucket", "/prefix/x",
+         2},
         {"s3://bucket?region=x", "s3", "bucket", "", 1},
         {"mongodb://user:p%40ss@h1:27017,h2/db?replicaSet=rs", "mongodb", "user:p%40ss@h1:27017,h2", "/db", 1},
         {"dir+xor:/x", "dir+xor", NULL, "/x", 0},
@@ -69,9 +70,10 @@ static void parses_every_form(void **state)
 
 static void refuses_what_is_no_uri(void **state)
 {
-    static const char *const bad[] = {"",           "file",          ":x",        "/tmp/x",     "File:/x",   "1a:/x",
-                                      "fi le:/x",   "file:/%",       "file:/%4",  "file:/%zz",  "file:/%00", "file:/x?=1",
-                                      "file:/x?a=%", "file:/x?a=1&a=2", "a-b:/x", "file:/x?a&a"};
+    static const char *const bad[] = {"",           "file",       ":x",          "/tmp/x",          "File:/x",
+                                      "1a:/x",      "fi le:/x",   "file:/%",     "file:/%4",        "file:/%zz",
+                                      "file:/%00",  "file:/x?=1", "file:/x?a=%", "file:/x?a=1&a=2", "a-b:/x",
+                                      "file:/x?a&a"};
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -102,7 +104,8 @@ static void gives_parameters(void **state)
     cra_error err = {0};
 
     (void)state;
-    assert_int_equal(cra_uri_parse("s3://b/p?region=eu%2Dwest&path_style&endpoint=a=b", &kit.allocator, &uri, NULL), CRA_OK);
+    assert_int_equal(cra_uri_parse("s3://b/p?region=eu%2Dwest&path_style&endpoint=a=b", &kit.allocator, &uri, NULL),
+                     CRA_OK);
     assert_string_equal(cra_uri_param_get(&uri, "region"), "eu-west");
     assert_string_equal(cra_uri_param_get(&uri, "path_style"), "");
     assert_string_equal(cra_uri_param_get(&uri, "endpoint"), "a=b");

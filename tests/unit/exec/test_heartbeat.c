@@ -11,7 +11,7 @@
 #include "os/clock.h"
 
 typedef struct heart {
-    atomic_llong now;  /* the lent clock */
+    atomic_llong now; /* the lent clock */
     atomic_int beats;
     int fail_at; /* number of the beat that fails; 0: none */
 } heart;

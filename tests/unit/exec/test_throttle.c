@@ -64,7 +64,8 @@ static void a_rate_ignores_a_clock_that_steps_back(void **state)
     assert_int_equal(cra_rate_take(&rate, INT64_MAX, INT64_MAX), 0);
 }
 
-static const cra_batch_options defaults = {.initial = 100, .min = 10, .max = 1000, .max_lag_ms = 5000, .latency_ms = 200};
+static const cra_batch_options defaults = {
+    .initial = 100, .min = 10, .max = 1000, .max_lag_ms = 5000, .latency_ms = 200};
 
 static cra_batch_sample fine(void)
 {
@@ -174,14 +175,10 @@ static void options_are_made_sound(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_rate_of_nothing_is_no_limit),
-        cmocka_unit_test(a_rate_holds_over_time),
-        cmocka_unit_test(a_rate_saves_at_most_a_second),
-        cmocka_unit_test(a_rate_ignores_a_clock_that_steps_back),
-        cmocka_unit_test(grows_while_all_is_well),
-        cmocka_unit_test(a_failed_concern_halves_and_waits),
-        cmocka_unit_test(lag_pauses_without_halving),
-        cmocka_unit_test(slow_batches_halve),
+        cmocka_unit_test(a_rate_of_nothing_is_no_limit), cmocka_unit_test(a_rate_holds_over_time),
+        cmocka_unit_test(a_rate_saves_at_most_a_second), cmocka_unit_test(a_rate_ignores_a_clock_that_steps_back),
+        cmocka_unit_test(grows_while_all_is_well),       cmocka_unit_test(a_failed_concern_halves_and_waits),
+        cmocka_unit_test(lag_pauses_without_halving),    cmocka_unit_test(slow_batches_halve),
         cmocka_unit_test(options_are_made_sound),
     };
 

@@ -129,7 +129,8 @@ static void makes_folders(void **state)
     assert_int_equal(access(below(p, "a/b/c"), F_OK), 0);
     assert_int_equal(cra_folder_sync(below(p, "a"), &err), CRA_OK);
     assert_int_equal(cra_folder_sync(below(p, "none"), &err), CRA_NOT_FOUND);
-    assert_int_equal(cra_file_write_atomic(below(p, "f"), cra_bytes_of_str("x"), 0600, &p->kit.allocator, NULL), CRA_OK);
+    assert_int_equal(cra_file_write_atomic(below(p, "f"), cra_bytes_of_str("x"), 0600, &p->kit.allocator, NULL),
+                     CRA_OK);
     assert_true(cra_folder_make(below(p, "f/g"), &p->kit.allocator, &err) < 0);
     assert_true(cra_folder_make(below(p, "f"), &p->kit.allocator, &err) < 0);
 }
@@ -175,8 +176,8 @@ static void reads_ranges(void **state)
     cra_buf out;
 
     cra_buf_init(&out, &p->kit.allocator);
-    assert_int_equal(cra_file_write_atomic(below(p, "f"), cra_bytes_of_str("0123456789"), 0600, &p->kit.allocator, NULL),
-                     CRA_OK);
+    assert_int_equal(
+        cra_file_write_atomic(below(p, "f"), cra_bytes_of_str("0123456789"), 0600, &p->kit.allocator, NULL), CRA_OK);
     const int fd = open(below(p, "f"), O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0);
     assert_int_equal(cra_fd_pread(fd, 4, 3, &out), 0);

@@ -88,8 +88,8 @@ static void refuses_what_is_no_backend(void **state)
     backend.open_blobstore = NULL;
     assert_int_equal(cra_backend_register(context, &backend, &err), CRA_INVALID);
     assert_non_null(strstr(err.message, "opens nothing"));
-    static const char *const bad[] = {"", "Test", "1test", "te st", "test:", NULL,
-                                      "ascheme-ascheme", "aschemeaschemeaschemeaschemeaschemeascheme"};
+    static const char *const bad[] = {"",      "Test", "1test",           "te st",
+                                      "test:", NULL,   "ascheme-ascheme", "aschemeaschemeaschemeaschemeaschemeascheme"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         backend = named(bad[i]);
         assert_int_equal(cra_backend_register(context, &backend, &err), CRA_INVALID);

@@ -158,15 +158,42 @@ static void refuses_missing_slots(void **state)
         cra_error err = {0};
         const char *name = NULL;
         switch (i) {
-        case 0: v.close = NULL; name = "'close'"; break;
-        case 1: v.list = NULL; name = "'list'"; break;
-        case 2: v.stat = NULL; name = "'stat'"; break;
-        case 3: v.read = NULL; name = "'read'"; break;
-        case 4: v.put_open = NULL; name = "'put_open'"; break;
-        case 5: v.put_write = NULL; name = "'put_write'"; break;
-        case 6: v.put_commit = NULL; name = "'put_commit'"; break;
-        case 7: v.put_abort = NULL; name = "'put_abort'"; break;
-        default: v.remove = NULL; name = "'remove'"; break;
+        case 0:
+            v.close = NULL;
+            name = "'close'";
+            break;
+        case 1:
+            v.list = NULL;
+            name = "'list'";
+            break;
+        case 2:
+            v.stat = NULL;
+            name = "'stat'";
+            break;
+        case 3:
+            v.read = NULL;
+            name = "'read'";
+            break;
+        case 4:
+            v.put_open = NULL;
+            name = "'put_open'";
+            break;
+        case 5:
+            v.put_write = NULL;
+            name = "'put_write'";
+            break;
+        case 6:
+            v.put_commit = NULL;
+            name = "'put_commit'";
+            break;
+        case 7:
+            v.put_abort = NULL;
+            name = "'put_abort'";
+            break;
+        default:
+            v.remove = NULL;
+            name = "'remove'";
+            break;
         }
         assert_int_equal(cra_blobstore_wrap(context, &v, &the_spy, false, &store, &err), CRA_INVALID);
         assert_null(store);
