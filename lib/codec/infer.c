@@ -38,6 +38,7 @@ static void free_record(cra_avro_infer *infer, cra_infer_record *record)
         infer->nodes--;
         infer->keys_bytes -= field->key_size;
         cra_free(infer->allocator, field->key);
+        cra_free(infer->allocator, field->edges);
         cra_free(infer->allocator, field);
         field = next;
     }
@@ -91,10 +92,8 @@ static cra_infer_field *find_field(const cra_infer_record *record, const char *k
     return record->table[slot];
 }
 
-/* New field behind `previous` (NULL: at the front), so that what comes new in the middle of later documents keeps
- * its place among its neighbours. */
-static cra_status insert_field(cra_avro_infer *infer, cra_infer_record *record, cra_infer_field *previous,
-                               const cra_bson_element *element, uint32_t hash, cra_infer_field **out)
+static cra_status insert_field(cra_avro_infer *infer, cra_infer_record *record, const cra_bson_element *element,
+                               uint32_t hash, cra_infer_field **out)
 {
     CRA_TRY(table_reserve(infer, record));
     cra_infer_field *field = cra_calloc(infer->allocator, 1, sizeof *field);
@@ -107,16 +106,43 @@ static cra_status insert_field(cra_avro_infer *infer, cra_infer_record *record, 
     }
     field->key_size = element->name_size;
     field->hash = hash;
+    field->ordinal = (uint32_t)record->count;
 
-    cra_infer_field **link = previous == NULL ? &record->first : &previous->next;
-    field->next = *link;
-    *link = field;
+    if (record->last == NULL)
+        record->first = field;
+    else
+        record->last->next = field;
+    record->last = field;
     record->count++;
     if (record->table != NULL)
         table_insert(record->table, record->table_size, field);
     infer->nodes++;
     infer->keys_bytes += field->key_size;
     *out = field;
+    return CRA_OK;
+}
+
+/* Note that `field` stood right behind `previous` (NULL: nothing did). */
+static cra_status count_edge(cra_avro_infer *infer, cra_infer_field *previous, const cra_infer_field *field)
+{
+    if (previous == NULL || previous == field)
+        return CRA_OK;
+    for (size_t i = 0; i < previous->edge_count; i++) {
+        if (previous->edges[i].to == field->ordinal) {
+            previous->edges[i].count += previous->edges[i].count < UINT32_MAX;
+            return CRA_OK;
+        }
+    }
+    if (previous->edge_count == CRA_INFER_MAX_EDGES)
+        return CRA_OK;
+
+    void *edges = previous->edges;
+    const cra_status status = cra_array_grow(infer->allocator, &edges, &previous->edge_capacity,
+                                             previous->edge_count + 1, sizeof *previous->edges);
+    previous->edges = edges;
+    if (status != CRA_OK)
+        return status;
+    previous->edges[previous->edge_count++] = (cra_infer_edge){field->ordinal, 1};
     return CRA_OK;
 }
 
@@ -212,11 +238,12 @@ static cra_status add_document(cra_avro_infer *infer, cra_infer_record *record, 
                         return CRA_DONE;
                     continue;
                 }
-                CRA_TRY(insert_field(infer, record, previous, &element, hash, &field));
+                CRA_TRY(insert_field(infer, record, &element, hash, &field));
             }
         }
-        CRA_TRY(add_value(infer, &field->value, element.value, depth));
+        CRA_TRY(count_edge(infer, previous, field));
         previous = field;
+        CRA_TRY(add_value(infer, &field->value, element.value, depth));
     }
     return status == CRA_DONE ? CRA_OK : status;
 }

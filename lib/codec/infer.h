@@ -3,8 +3,8 @@
 #define CRA_CODEC_INFER_H
 
 /* What documents look like: a tree of the kinds seen at every path, and the schema made from it. The public
- * entry points are in codec.h; this is what infer.c (grows the tree), infer_names.c (names for Avro) and
- * infer_schema.c (writes the schema) share. */
+ * entry points are in codec.h; this is what infer.c (grows the tree), infer_order.c (order of fields),
+ * infer_names.c (names for Avro) and infer_schema.c (writes the schema) share. */
 
 #include <crawlarchive/codec.h>
 
@@ -17,6 +17,7 @@
 #define CRA_INFER_MAX_KEY_BYTES 512        /* of one key; a longer one is left unseen */
 #define CRA_INFER_MAX_KEYS_BYTES (1 << 20) /* in all */
 #define CRA_INFER_MAX_DEPTH 32             /* levels of documents and arrays below the root */
+#define CRA_INFER_MAX_EDGES 32             /* different fields behind one; more are not counted */
 
 /* A record of more fields than this, of which its documents have less than one in CRA_INFER_SPARSE_RATIO, is
  * taken for a dictionary and kept opaque: a column a key would help nobody. */
@@ -34,16 +35,25 @@ typedef struct cra_infer_value {
     struct cra_infer_value *items;  /* all items of all arrays seen here, merged; owned */
 } cra_infer_value;
 
+/* How often a field stood right before another one. */
+typedef struct cra_infer_edge {
+    uint32_t to;                    /* ordinal of the other */
+    uint32_t count;
+} cra_infer_edge;
+
 typedef struct cra_infer_field {
     char *key;                      /* NUL-terminated, well-formed UTF-8; owned */
     size_t key_size;
     uint32_t hash;
-    struct cra_infer_field *next;   /* in the order of the schema */
+    uint32_t ordinal;               /* fields seen before it, in this record */
+    cra_infer_edge *edges;          /* at most CRA_INFER_MAX_EDGES; owned */
+    size_t edge_count, edge_capacity;
+    struct cra_infer_field *next;   /* in the order of first sight */
     cra_infer_value value;
 } cra_infer_field;
 
 struct cra_infer_record {
-    cra_infer_field *first;
+    cra_infer_field *first, *last;
     size_t count;
     cra_infer_field **table;        /* open addressing by hash; owned; NULL while there are few fields */
     size_t table_size;              /* a power of two, or 0 */
@@ -57,6 +67,11 @@ struct cra_avro_infer {
     size_t nodes;                   /* fields alive in the tree */
     size_t keys_bytes;
 };
+
+/* Fields of `record` in the order that most of its documents have, into `out` (`record->count` of them).
+ * @return CRA_OK, CRA_NOMEM */
+cra_status cra_infer_order(const cra_allocator *allocator, const cra_infer_record *record,
+                           const cra_infer_field **out);
 
 /* Whether a record is better kept opaque; never asked for the root. */
 bool cra_infer_is_sparse(const cra_infer_record *record);

@@ -161,52 +161,62 @@ static cra_status write_field(schema_writer *writer, const cra_infer_field *fiel
     return cra_buf_append_byte(writer->out, '}');
 }
 
-static cra_status name_fields(const cra_infer_record *record, cra_names *names, const char **out)
+static cra_status name_fields(const cra_infer_field *const *fields, size_t count, cra_names *names, const char **out)
 {
-    size_t i = 0;
-
     /* Keys that are names keep them, whatever is mangled to the same. */
-    for (const cra_infer_field *field = record->first; field != NULL; field = field->next, i++) {
-        const cra_bytes key = cra_bytes_of(field->key, field->key_size);
-        out[i] = NULL;
-        if (cra_name_is_valid(key))
-            CRA_TRY(cra_names_add(names, key, &out[i]));
-    }
-    i = 0;
-    for (const cra_infer_field *field = record->first; field != NULL; field = field->next, i++) {
-        if (out[i] == NULL)
-            CRA_TRY(cra_names_add(names, cra_bytes_of(field->key, field->key_size), &out[i]));
+    for (int mangle = 0; mangle < 2; mangle++) {
+        for (size_t i = 0; i < count; i++) {
+            const cra_bytes key = cra_bytes_of(fields[i]->key, fields[i]->key_size);
+            if (cra_name_is_valid(key) == (mangle == 0))
+                CRA_TRY(cra_names_add(names, key, &out[i]));
+        }
     }
     return CRA_OK;
 }
 
+static cra_status write_raw_field(schema_writer *writer)
+{
+    return cra_buf_append_str(writer->out, "{\"name\":\"" CRA_PROFILE_RAW_FIELD
+                                           "\",\"type\":[\"null\",{\"type\":\"bytes\",\"" CRA_TYPE_PROPERTY
+                                           "\":\"" CRA_TYPE_RAW "\"}],\"default\":null}");
+}
+
+/* `fields` and `names` have room for all fields. */
+static cra_status write_fields_with(schema_writer *writer, const cra_infer_record *record, bool is_root,
+                                    const cra_infer_field **fields, const char **names, cra_names *scope)
+{
+    const char *raw;
+
+    if (is_root)
+        CRA_TRY(cra_names_add(scope, cra_bytes_of_str(CRA_PROFILE_RAW_FIELD), &raw));
+    CRA_TRY(cra_infer_order(writer->infer->allocator, record, fields));
+    CRA_TRY(name_fields(fields, record->count, scope, names));
+    for (size_t i = 0; i < record->count; i++) {
+        if (i > 0)
+            CRA_TRY(cra_buf_append_byte(writer->out, ','));
+        CRA_TRY(write_field(writer, fields[i], names[i]));
+    }
+    if (!is_root)
+        return CRA_OK;
+    if (record->count > 0)
+        CRA_TRY(cra_buf_append_byte(writer->out, ','));
+    return write_raw_field(writer);
+}
+
 static cra_status write_fields(schema_writer *writer, const cra_infer_record *record, bool is_root)
 {
-    cra_names names;
-    const char *raw;
-    size_t i = 0;
+    const cra_allocator *allocator = writer->infer->allocator;
+    const cra_infer_field **fields = cra_calloc(allocator, record->count, sizeof *fields);
+    const char **names = cra_calloc(allocator, record->count, sizeof *names);
+    cra_status status = CRA_NOMEM;
+    cra_names scope;
 
-    cra_names_init(&names, writer->infer->allocator);
-    const char **own = cra_calloc(writer->infer->allocator, record->count, sizeof *own);
-    cra_status status = own == NULL ? CRA_NOMEM : CRA_OK;
-    if (status == CRA_OK && is_root)
-        status = cra_names_add(&names, cra_bytes_of_str(CRA_PROFILE_RAW_FIELD), &raw);
-    if (status == CRA_OK)
-        status = name_fields(record, &names, own);
-    for (const cra_infer_field *field = record->first; status == CRA_OK && field != NULL; field = field->next, i++) {
-        if (i > 0)
-            status = cra_buf_append_byte(writer->out, ',');
-        if (status == CRA_OK)
-            status = write_field(writer, field, own[i]);
-    }
-    if (status == CRA_OK && is_root)
-        status = cra_buf_appendf(writer->out,
-                                 "%s{\"name\":\"%s\",\"type\":[\"null\",{\"type\":\"bytes\",\"%s\":\"%s\"}],"
-                                 "\"default\":null}",
-                                 record->count > 0 ? "," : "", CRA_PROFILE_RAW_FIELD, CRA_TYPE_PROPERTY,
-                                 CRA_TYPE_RAW);
-    cra_free(writer->infer->allocator, own);
-    cra_names_cleanup(&names);
+    cra_names_init(&scope, allocator);
+    if (fields != NULL && names != NULL)
+        status = write_fields_with(writer, record, is_root, fields, names, &scope);
+    cra_names_cleanup(&scope);
+    cra_free(allocator, (void *)fields);
+    cra_free(allocator, (void *)names);
     return status;
 }
 

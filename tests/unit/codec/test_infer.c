@@ -144,7 +144,7 @@ static void embedded_documents_merge_into_one_record(void **state)
     ADD(infer, "\x04" "d\0\x20\0\0\0" "\x03" "0\0\x0C\0\0\0" "\x10" "x\0\1\0\0\0\0" "\x03" "1\0\x09\0\0\0"
                "\x08" "y\0\1\0" "\0");
     assert_schema(infer, HEAD FIELD("d", "{\"type\":\"array\",\"items\":{\"type\":\"record\",\"name\":\"d\",\"fields\":["
-                                         FIELD("y", "\"boolean\"") "," FIELD("x", "\"int\"") "]}}") TAIL);
+                                         FIELD("x", "\"int\"") "," FIELD("y", "\"boolean\"") "]}}") TAIL);
     cra_avro_infer_free(infer);
 }
 
@@ -178,6 +178,33 @@ static void new_fields_keep_their_place_among_their_neighbours(void **state)
     ADD(infer, "\x08" "a\0\1" "\x08" "b\0\1" "\x08" "c\0\1" "\x08" "d\0\1");
     assert_schema(infer, HEAD FIELD("a", "\"boolean\"") "," FIELD("b", "\"boolean\"") "," FIELD(
                              "c", "\"boolean\"") "," FIELD("d", "\"boolean\"") TAIL);
+    cra_avro_infer_free(infer);
+}
+
+#define ORDER4(a, b, c, d) \
+    HEAD FIELD(a, "\"boolean\"") "," FIELD(b, "\"boolean\"") "," FIELD(c, "\"boolean\"") "," FIELD( \
+        d, "\"boolean\"") TAIL
+
+static void alternatives_keep_their_place_too(void **state)
+{
+    (void)state;
+    cra_avro_infer *infer = new_infer();
+
+    ADD(infer, "\x08" "a\0\1" "\x08" "c\0\1" "\x08" "d\0\1");
+    ADD(infer, "\x08" "b\0\1" "\x08" "c\0\1");
+    assert_schema(infer, ORDER4("a", "b", "c", "d"));
+    cra_avro_infer_free(infer);
+}
+
+static void the_order_of_most_documents_wins(void **state)
+{
+    (void)state;
+    cra_avro_infer *infer = new_infer();
+
+    ADD(infer, "\x08" "b\0\1" "\x08" "a\0\1" "\x08" "c\0\1");
+    for (int i = 0; i < 3; i++)
+        ADD(infer, "\x08" "a\0\1" "\x08" "b\0\1" "\x08" "c\0\1" "\x08" "d\0\1");
+    assert_schema(infer, ORDER4("a", "b", "c", "d"));
     cra_avro_infer_free(infer);
 }
 
@@ -452,6 +479,8 @@ int main(void)
         TEST(empty_documents_and_arrays_have_a_type),
         TEST(mixed_items_become_a_union_without_null),
         TEST(new_fields_keep_their_place_among_their_neighbours),
+        TEST(alternatives_keep_their_place_too),
+        TEST(the_order_of_most_documents_wins),
         TEST(odd_keys_are_mangled_and_kept),
         TEST(record_names_avoid_the_schema_language),
         TEST(bad_utf8_and_huge_keys_are_left_unseen),
