@@ -2,11 +2,12 @@
 #ifndef CRA_CODEC_ENCODE_H
 #define CRA_CODEC_ENCODE_H
 
-/* BSON documents to Avro records of the typed profile. One walk writes a record (encode_walk.c), a second, which
- * shares no code with it, reads that record back against the document (encode_check.c); whatever does not give
- * the same bytes is kept whole in `_raw` instead. */
+/* BSON documents to Avro records of the typed profile. One walk writes a record (encode_walk.c); a second reads it
+ * back against the document (encode_check.c), by the schema and not by what the first was compiled to. Whatever
+ * does not give the same bytes is kept whole in `_raw` instead. */
 
 #include "codec/avro_schema.h"
+#include "codec/encode_key.h"
 #include "codec/infer_kind.h"
 
 typedef struct cra_encoder cra_encoder;
@@ -33,25 +34,24 @@ typedef struct cra_encode_value {
     uint8_t branch[CRA_KIND_COUNT]; /* encoded branch by kind; 0 where there is no union; or CRA_NO_BRANCH */
     bool is_union;
     bool wrapped_date;
-    bool empty_document;            /* documents are maps, always empty */
-    bool opaque_document;           /* `record` is NULL */
-    bool opaque_array;              /* `items` is NULL */
+    bool empty_document;  /* documents are maps, always empty */
+    bool opaque_document; /* `record` is NULL */
+    bool opaque_array;    /* `items` is NULL */
     const cra_encode_record *record;
     const struct cra_encode_value *items;
 } cra_encode_value;
 
 typedef struct cra_encode_field {
-    const char *key;
-    size_t key_size;                /* with its terminator */
+    cra_encode_key key;
     uint32_t hash;
-    const cra_encode_value *value;  /* NULL for `_raw` */
+    const cra_encode_value *value;
 } cra_encode_field;
 
 struct cra_encode_record {
     const cra_encode_field *fields; /* without `_raw` */
     size_t count;
-    const uint32_t *table;          /* open addressing by hash: index into `fields` plus 1, or 0 */
-    size_t table_size;              /* a power of two */
+    const uint32_t *table; /* open addressing by hash: index into `fields` plus 1, or 0 */
+    size_t table_size;     /* a power of two */
 };
 
 /* Result of the walk and the check where the typed form does not fit the document. */

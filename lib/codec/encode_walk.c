@@ -70,6 +70,34 @@ static cra_status put_sized(encode_walk *walk, const uint8_t *data, size_t size)
     return CRA_OK;
 }
 
+/* Whether text is well-formed. Most of it is ASCII and short, and needs no loop over single bytes. */
+static cra_status check_text(cra_bytes text)
+{
+    const uint64_t high = UINT64_C(0x8080808080808080);
+    uint64_t word = 0;
+    size_t at = 0;
+
+    if (text.size < sizeof word) {
+        for (; at < text.size; at++)
+            word |= text.data[at];
+        if (word < 0x80)
+            return CRA_OK;
+        at = 0;
+    } else {
+        for (; at < text.size - sizeof word; at += sizeof word) {
+            memcpy(&word, text.data + at, sizeof word);
+            if ((word & high) != 0)
+                break;
+        }
+        if ((word & high) == 0) {
+            memcpy(&word, text.data + text.size - sizeof word, sizeof word);
+            if ((word & high) == 0)
+                return CRA_OK;
+        }
+    }
+    return cra_utf8_valid(text.data + at, text.size - at) ? CRA_OK : CRA_ENCODE_UNFIT;
+}
+
 /* Split off a BSON string: length with terminator, text, terminator. */
 static cra_status take_string(encode_walk *walk, cra_bytes *text)
 {
@@ -80,7 +108,7 @@ static cra_status take_string(encode_walk *walk, cra_bytes *text)
         return CRA_ENCODE_UNFIT;
     *text = cra_bytes_of(walk->at + 4, size - 1);
     walk->at += 4 + size;
-    return cra_utf8_valid(text->data, text->size) ? CRA_OK : CRA_ENCODE_UNFIT;
+    return check_text(*text);
 }
 
 static cra_status take_cstring(encode_walk *walk, cra_bytes *text)
@@ -91,7 +119,7 @@ static cra_status take_cstring(encode_walk *walk, cra_bytes *text)
         return CRA_ENCODE_UNFIT;
     *text = cra_bytes_of(walk->at, (size_t)(end - walk->at));
     walk->at = end + 1;
-    return cra_utf8_valid(text->data, text->size) ? CRA_OK : CRA_ENCODE_UNFIT;
+    return check_text(*text);
 }
 
 /* Split off an embedded document whose length and terminator are right. */
@@ -347,7 +375,7 @@ static size_t find_field(const cra_encode_record *record, const char *key, size_
 
     for (; record->table[slot] != 0; slot = (slot + 1) & (record->table_size - 1)) {
         const cra_encode_field *field = &record->fields[record->table[slot] - 1];
-        if (field->hash == hash && field->key_size == size && memcmp(field->key, key, size) == 0)
+        if (field->hash == hash && field->key.size == size && memcmp(field->key.text, key, size) == 0)
             return record->table[slot] - 1;
     }
     return record->count;
@@ -358,13 +386,10 @@ static inline cra_status take_key(encode_walk *walk, const cra_encode_record *re
 {
     const size_t room = left(walk);
 
-    if (next < record->count) {
-        const cra_encode_field *field = &record->fields[next];
-        if (field->key_size <= room && memcmp(walk->at, field->key, field->key_size) == 0) {
-            walk->at += field->key_size;
-            *index = next;
-            return CRA_OK;
-        }
+    if (next < record->count && cra_encode_key_at(&record->fields[next].key, walk->at, room)) {
+        walk->at += record->fields[next].key.size;
+        *index = next;
+        return CRA_OK;
     }
 
     const uint8_t *key_end = memchr(walk->at, 0, room);
@@ -402,10 +427,7 @@ static cra_status put_document(encode_walk *walk, const cra_encode_record *recor
 
 cra_status cra_encode_walk(const cra_encode_record *root, cra_bytes document, cra_buf *out, bool *opaque)
 {
-    encode_walk walk = {.out = out,
-                 .at = document.data + 4,
-                 .end = document.data + document.size - 1,
-                 .opaque = false};
+    encode_walk walk = {.out = out, .at = document.data + 4, .end = document.data + document.size - 1, .opaque = false};
     const cra_status status = put_document(&walk, root, 0);
 
     *opaque = walk.opaque;

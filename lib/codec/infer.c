@@ -230,8 +230,7 @@ static cra_status add_document(cra_avro_infer *infer, cra_infer_record *record, 
             const uint32_t hash = cra_key_hash(element.name, element.name_size);
             field = find_field(record, element.name, element.name_size, hash);
             if (field == NULL) {
-                if (element.name_size > CRA_INFER_MAX_KEY_BYTES ||
-                    !cra_utf8_valid(element.name, element.name_size))
+                if (element.name_size > CRA_INFER_MAX_KEY_BYTES || !cra_utf8_valid(element.name, element.name_size))
                     continue;
                 if (is_full(infer, record, element.name_size)) {
                     if (depth > 0)

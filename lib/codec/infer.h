@@ -28,50 +28,49 @@ typedef struct cra_infer_record cra_infer_record;
 
 /* What was seen at one place. */
 typedef struct cra_infer_value {
-    uint32_t kinds;                 /* CRA_KIND_BIT()s */
-    bool opaque_document;           /* documents here are kept as bytes; `record` is NULL */
-    bool opaque_array;              /* arrays, likewise; `items` is NULL */
-    cra_infer_record *record;       /* all documents seen here, merged; owned */
-    struct cra_infer_value *items;  /* all items of all arrays seen here, merged; owned */
+    uint32_t kinds;                /* CRA_KIND_BIT()s */
+    bool opaque_document;          /* documents here are kept as bytes; `record` is NULL */
+    bool opaque_array;             /* arrays, likewise; `items` is NULL */
+    cra_infer_record *record;      /* all documents seen here, merged; owned */
+    struct cra_infer_value *items; /* all items of all arrays seen here, merged; owned */
 } cra_infer_value;
 
 /* How often a field stood right before another one. */
 typedef struct cra_infer_edge {
-    uint32_t to;                    /* ordinal of the other */
+    uint32_t to; /* ordinal of the other */
     uint32_t count;
 } cra_infer_edge;
 
 typedef struct cra_infer_field {
-    char *key;                      /* NUL-terminated, well-formed UTF-8; owned */
+    char *key; /* NUL-terminated, well-formed UTF-8; owned */
     size_t key_size;
     uint32_t hash;
-    uint32_t ordinal;               /* fields seen before it, in this record */
-    cra_infer_edge *edges;          /* at most CRA_INFER_MAX_EDGES; owned */
+    uint32_t ordinal;      /* fields seen before it, in this record */
+    cra_infer_edge *edges; /* at most CRA_INFER_MAX_EDGES; owned */
     size_t edge_count, edge_capacity;
-    struct cra_infer_field *next;   /* in the order of first sight */
+    struct cra_infer_field *next; /* in the order of first sight */
     cra_infer_value value;
 } cra_infer_field;
 
 struct cra_infer_record {
     cra_infer_field *first, *last;
     size_t count;
-    cra_infer_field **table;        /* open addressing by hash; owned; NULL while there are few fields */
-    size_t table_size;              /* a power of two, or 0 */
-    int64_t documents;              /* merged here */
-    int64_t elements;               /* of those documents, together */
+    cra_infer_field **table; /* open addressing by hash; owned; NULL while there are few fields */
+    size_t table_size;       /* a power of two, or 0 */
+    int64_t documents;       /* merged here */
+    int64_t elements;        /* of those documents, together */
 };
 
 struct cra_avro_infer {
     const cra_allocator *allocator;
     cra_infer_record root;
-    size_t nodes;                   /* fields alive in the tree */
+    size_t nodes; /* fields alive in the tree */
     size_t keys_bytes;
 };
 
 /* Fields of `record` in the order that most of its documents have, into `out` (`record->count` of them).
  * @return CRA_OK, CRA_NOMEM */
-cra_status cra_infer_order(const cra_allocator *allocator, const cra_infer_record *record,
-                           const cra_infer_field **out);
+cra_status cra_infer_order(const cra_allocator *allocator, const cra_infer_record *record, const cra_infer_field **out);
 
 /* Whether a record is better kept opaque; never asked for the root. */
 bool cra_infer_is_sparse(const cra_infer_record *record);
@@ -79,7 +78,7 @@ bool cra_infer_is_sparse(const cra_infer_record *record);
 /* Names already given in one scope, compared without regard to ASCII case: records' fields, or all named types. */
 typedef struct cra_names {
     const cra_allocator *allocator;
-    char **table;                   /* owned strings, as given */
+    char **table; /* owned strings, as given */
     size_t table_size;
     size_t count;
 } cra_names;

@@ -10,8 +10,8 @@
 typedef struct schema_writer {
     const cra_avro_infer *infer;
     cra_buf *out;
-    cra_names types;   /* names of all named types */
-    uint32_t defined;  /* special types (by slot) that stand in the text already */
+    cra_names types;  /* names of all named types */
+    uint32_t defined; /* special types (by slot) that stand in the text already */
 } schema_writer;
 
 /* Types of the profile that have a name: defined where they first occur, named from then on. Opaque documents and
@@ -39,8 +39,7 @@ static const struct special {
     [CRA_KIND_OBJECTID] = {"bson_objectid", CRA_TYPE_OBJECTID, "\"fixed\",\"size\":12"},
     [WRAPPED_DATE] = {"bson_date", CRA_TYPE_DATE, RECORD_OF(FIELD("date", TIMESTAMP_MILLIS))},
     [CRA_KIND_NULL] = {"bson_null", CRA_TYPE_NULL, ENUM_OF("null")},
-    [CRA_KIND_REGEX] = {"bson_regex", CRA_TYPE_REGEX,
-                        RECORD_OF(STRING_FIELD("pattern") "," STRING_FIELD("options"))},
+    [CRA_KIND_REGEX] = {"bson_regex", CRA_TYPE_REGEX, RECORD_OF(STRING_FIELD("pattern") "," STRING_FIELD("options"))},
     /* Its id has a type of its own: the same one as ObjectId would be defined twice or used before. */
     [CRA_KIND_DBPOINTER] = {"bson_dbpointer", CRA_TYPE_DBPOINTER,
                             RECORD_OF(STRING_FIELD("ref") "," FIELD(
@@ -61,9 +60,9 @@ static const char *const primitives[CRA_KIND_COUNT] = {
 };
 
 /* Words of the schema language, which no type may be named. */
-static const char *const reserved[] = {"null",   "boolean", "int",   "long", "float", "double", "bytes", "string",
-                                       "record", "error",   "enum",  "array", "map",  "union",  "fixed",
-                                       "bson_dbpointer_id"};
+static const char *const reserved[] = {"null",   "boolean",          "int",   "long", "float", "double", "bytes",
+                                       "string", "record",           "error", "enum", "array", "map",    "union",
+                                       "fixed",  "bson_dbpointer_id"};
 
 static cra_status write_record(schema_writer *writer, const cra_infer_record *record, const char *hint, bool is_root);
 static cra_status write_kind(schema_writer *writer, const cra_infer_value *value, cra_kind kind, const char *hint);
@@ -75,8 +74,8 @@ static cra_status write_special(schema_writer *writer, unsigned slot)
     if ((writer->defined & CRA_KIND_BIT(slot)) != 0)
         return cra_buf_appendf(writer->out, "\"%s\"", special->name);
     writer->defined |= CRA_KIND_BIT(slot);
-    return cra_buf_appendf(writer->out, "{\"name\":\"%s\",\"%s\":\"%s\",\"type\":%s}", special->name,
-                           CRA_TYPE_PROPERTY, special->cra_type, special->form);
+    return cra_buf_appendf(writer->out, "{\"name\":\"%s\",\"%s\":\"%s\",\"type\":%s}", special->name, CRA_TYPE_PROPERTY,
+                           special->cra_type, special->form);
 }
 
 /* All branches, separated by commas, and by one from what stands before unless they come `first`. Their order is

@@ -83,7 +83,7 @@ static bool schema_has(const cra_avro_infer *infer, const char *part)
 #define RAW "{\"name\":\"_raw\",\"type\":[\"null\",{\"type\":\"bytes\",\"cra.type\":\"raw\"}],\"default\":null}"
 #define TAIL "," RAW "]}"
 #define FIELD(name, types) "{\"name\":\"" name "\",\"type\":[\"null\"," types "],\"default\":null}"
-#define NAMED(name, types, key) \
+#define NAMED(name, types, key)                                                                                        \
     "{\"name\":\"" name "\",\"type\":[\"null\"," types "],\"default\":null,\"cra.name\":\"" key "\"}"
 
 static void nothing_seen_leaves_raw_alone(void **state)
@@ -101,10 +101,10 @@ static void types_of_one_path_become_a_union(void **state)
     (void)state;
     cra_avro_infer *infer = new_infer();
 
-    ADD(infer, "\x10" "a\0\1\0\0\0");
-    ADD(infer, "\x02" "a\0\2\0\0\0x\0");
-    ADD(infer, "\x0A" "a\0");
-    ADD(infer, "\x10" "a\0\2\0\0\0");
+    ADD(infer, "\020a\0\1\0\0\0");
+    ADD(infer, "\002a\0\2\0\0\0x\0");
+    ADD(infer, "\012a\0");
+    ADD(infer, "\020a\0\2\0\0\0");
     assert_schema(infer, HEAD FIELD("a", "\"string\",{\"name\":\"bson_null\",\"cra.type\":\"null\",\"type\":\"enum\","
                                          "\"symbols\":[\"null\"]},\"int\"") TAIL);
     cra_avro_infer_free(infer);
@@ -115,9 +115,9 @@ static void date_is_wrapped_only_beside_int64(void **state)
     (void)state;
     cra_avro_infer *infer = new_infer();
 
-    ADD(infer, "\x09" "a\0\1\0\0\0\0\0\0\0");
+    ADD(infer, "\011a\0\1\0\0\0\0\0\0\0");
     assert_schema(infer, HEAD FIELD("a", "{\"type\":\"long\",\"logicalType\":\"timestamp-millis\"}") TAIL);
-    ADD(infer, "\x12" "a\0\1\0\0\0\0\0\0\0");
+    ADD(infer, "\022a\0\1\0\0\0\0\0\0\0");
     assert_schema(infer, HEAD FIELD("a", "{\"name\":\"bson_date\",\"cra.type\":\"date\",\"type\":\"record\",\"fields\":"
                                          "[{\"name\":\"date\",\"type\":{\"type\":\"long\",\"logicalType\":"
                                          "\"timestamp-millis\"}}]},\"long\"") TAIL);
@@ -129,7 +129,8 @@ static void named_types_are_defined_once(void **state)
     (void)state;
     cra_avro_infer *infer = new_infer();
 
-    ADD(infer, "\x07" "_id\0abcdefghijkl" "\x07" "b\0abcdefghijkl");
+    ADD(infer, "\007_id\0abcdefghijkl"
+               "\007b\0abcdefghijkl");
     assert_schema(infer, HEAD FIELD("_id", "{\"name\":\"bson_objectid\",\"cra.type\":\"objectid\",\"type\":\"fixed\","
                                            "\"size\":12}") "," FIELD("b", "\"bson_objectid\"") TAIL);
     cra_avro_infer_free(infer);
@@ -141,10 +142,15 @@ static void embedded_documents_merge_into_one_record(void **state)
     cra_avro_infer *infer = new_infer();
 
     /* {d: [{x: 1}, {y: true}]} */
-    ADD(infer, "\x04" "d\0\x20\0\0\0" "\x03" "0\0\x0C\0\0\0" "\x10" "x\0\1\0\0\0\0" "\x03" "1\0\x09\0\0\0"
-               "\x08" "y\0\1\0" "\0");
-    assert_schema(infer, HEAD FIELD("d", "{\"type\":\"array\",\"items\":{\"type\":\"record\",\"name\":\"d\",\"fields\":["
-                                         FIELD("x", "\"int\"") "," FIELD("y", "\"boolean\"") "]}}") TAIL);
+    ADD(infer, "\004d\0\x20\0\0\0"
+               "\0030\0\x0C\0\0\0"
+               "\020x\0\1\0\0\0\0"
+               "\0031\0\x09\0\0\0"
+               "\010y\0\1\0"
+               "\0");
+    assert_schema(
+        infer, HEAD FIELD("d", "{\"type\":\"array\",\"items\":{\"type\":\"record\",\"name\":\"d\",\"fields\":[" FIELD(
+                                   "x", "\"int\"") "," FIELD("y", "\"boolean\"") "]}}") TAIL);
     cra_avro_infer_free(infer);
 }
 
@@ -153,7 +159,8 @@ static void empty_documents_and_arrays_have_a_type(void **state)
     (void)state;
     cra_avro_infer *infer = new_infer();
 
-    ADD(infer, "\x04" "a\0\5\0\0\0\0" "\x03" "d\0\5\0\0\0\0");
+    ADD(infer, "\004a\0\5\0\0\0\0"
+               "\003d\0\5\0\0\0\0");
     assert_schema(infer, HEAD FIELD("a", "{\"type\":\"array\",\"items\":\"string\"}") "," FIELD(
                              "d", "{\"type\":\"map\",\"values\":\"string\"}") TAIL);
     cra_avro_infer_free(infer);
@@ -164,7 +171,10 @@ static void mixed_items_become_a_union_without_null(void **state)
     (void)state;
     cra_avro_infer *infer = new_infer();
 
-    ADD(infer, "\x04" "a\0\x10\0\0\0" "\x08" "0\0\1" "\x10" "1\0\1\0\0\0" "\0");
+    ADD(infer, "\004a\0\x10\0\0\0"
+               "\0100\0\1"
+               "\0201\0\1\0\0\0"
+               "\0");
     assert_schema(infer, HEAD FIELD("a", "{\"type\":\"array\",\"items\":[\"boolean\",\"int\"]}") TAIL);
     cra_avro_infer_free(infer);
 }
@@ -174,24 +184,31 @@ static void new_fields_keep_their_place_among_their_neighbours(void **state)
     (void)state;
     cra_avro_infer *infer = new_infer();
 
-    ADD(infer, "\x08" "a\0\1" "\x08" "c\0\1");
-    ADD(infer, "\x08" "a\0\1" "\x08" "b\0\1" "\x08" "c\0\1" "\x08" "d\0\1");
+    ADD(infer, "\010a\0\1"
+               "\010c\0\1");
+    ADD(infer, "\010a\0\1"
+               "\010b\0\1"
+               "\010c\0\1"
+               "\010d\0\1");
     assert_schema(infer, HEAD FIELD("a", "\"boolean\"") "," FIELD("b", "\"boolean\"") "," FIELD(
                              "c", "\"boolean\"") "," FIELD("d", "\"boolean\"") TAIL);
     cra_avro_infer_free(infer);
 }
 
-#define ORDER4(a, b, c, d) \
-    HEAD FIELD(a, "\"boolean\"") "," FIELD(b, "\"boolean\"") "," FIELD(c, "\"boolean\"") "," FIELD( \
-        d, "\"boolean\"") TAIL
+#define ORDER4(a, b, c, d)                                                                                             \
+    HEAD FIELD(a, "\"boolean\"") "," FIELD(b, "\"boolean\"") "," FIELD(c, "\"boolean\"") "," FIELD(d, "\"boolean\"")   \
+        TAIL
 
 static void alternatives_keep_their_place_too(void **state)
 {
     (void)state;
     cra_avro_infer *infer = new_infer();
 
-    ADD(infer, "\x08" "a\0\1" "\x08" "c\0\1" "\x08" "d\0\1");
-    ADD(infer, "\x08" "b\0\1" "\x08" "c\0\1");
+    ADD(infer, "\010a\0\1"
+               "\010c\0\1"
+               "\010d\0\1");
+    ADD(infer, "\010b\0\1"
+               "\010c\0\1");
     assert_schema(infer, ORDER4("a", "b", "c", "d"));
     cra_avro_infer_free(infer);
 }
@@ -201,9 +218,14 @@ static void the_order_of_most_documents_wins(void **state)
     (void)state;
     cra_avro_infer *infer = new_infer();
 
-    ADD(infer, "\x08" "b\0\1" "\x08" "a\0\1" "\x08" "c\0\1");
+    ADD(infer, "\010b\0\1"
+               "\010a\0\1"
+               "\010c\0\1");
     for (int i = 0; i < 3; i++)
-        ADD(infer, "\x08" "a\0\1" "\x08" "b\0\1" "\x08" "c\0\1" "\x08" "d\0\1");
+        ADD(infer, "\010a\0\1"
+                   "\010b\0\1"
+                   "\010c\0\1"
+                   "\010d\0\1");
     assert_schema(infer, ORDER4("a", "b", "c", "d"));
     cra_avro_infer_free(infer);
 }
@@ -214,12 +236,28 @@ static void odd_keys_are_mangled_and_kept(void **state)
     cra_avro_infer *infer = new_infer();
 
     /* "", "a.b", "a_b", "A_B", "\u00fc", "1", "_raw", "q\"\n" */
-    ADD(infer, "\x08" "\0\1" "\x08" "a.b\0\1" "\x08" "a_b\0\1" "\x08" "A_B\0\1" "\x08" "\xC3\xBC\0\1"
-               "\x08" "1\0\1" "\x08" "_raw\0\1" "\x08" "q\"\n\0\1");
-    assert_schema(infer, HEAD NAMED("_", "\"boolean\"", "") "," NAMED("a_b_3", "\"boolean\"", "a.b") "," FIELD(
-                             "a_b", "\"boolean\"") "," NAMED("A_B_2", "\"boolean\"", "A_B") "," NAMED(
-                             "__2", "\"boolean\"", "\xC3\xBC") "," NAMED("_1", "\"boolean\"", "1") "," NAMED(
-                             "_raw_2", "\"boolean\"", "_raw") "," NAMED("q__", "\"boolean\"", "q\\\"\\u000a") TAIL);
+    ADD(infer, "\010\0\1"
+               "\010a.b\0\1"
+               "\010a_b\0\1"
+               "\010A_B\0\1"
+               "\010\xC3\xBC\0\1"
+               "\0101\0\1"
+               "\010_raw\0\1"
+               "\010q\"\n\0\1");
+    assert_schema(
+        infer,
+        HEAD NAMED("_", "\"boolean\"", "") "," NAMED("a_b_3", "\"boolean\"", "a.b") "," FIELD(
+            "a_b",
+            "\"boolean\"") "," NAMED("A_B_2", "\"boolean\"",
+                                     "A_B") "," NAMED("__2", "\"boolean\"",
+                                                      "\xC3\xBC") "," NAMED("_1", "\"boolean\"",
+                                                                            "1") "," NAMED("_raw_2", "\"boolean\"",
+                                                                                           "_raw") "," NAMED("q__",
+                                                                                                             "\"boolean"
+                                                                                                             "\"",
+                                                                                                             "q\\\"\\u0"
+                                                                                                             "00a")
+            TAIL);
     cra_avro_infer_free(infer);
 }
 
@@ -228,7 +266,8 @@ static void record_names_avoid_the_schema_language(void **state)
     (void)state;
     cra_avro_infer *infer = new_infer();
 
-    ADD(infer, "\x03" "String\0\x09\0\0\0" "\x08" "y\0\1\0");
+    ADD(infer, "\003String\0\x09\0\0\0"
+               "\010y\0\1\0");
     assert_true(schema_has(infer, "\"name\":\"String_2\",\"fields\""));
     assert_true(schema_has(infer, "\"name\":\"String\",\"type\":[\"null\",{"));
     cra_avro_infer_free(infer);
@@ -240,7 +279,7 @@ static void bad_utf8_and_huge_keys_are_left_unseen(void **state)
     cra_avro_infer *infer = new_infer();
     char element[CRA_INFER_MAX_KEY_BYTES + 4];
 
-    ADD(infer, "\x08" "\xFF\0\1");
+    ADD(infer, "\010\xFF\0\1");
     memset(element, 'k', sizeof element);
     element[0] = 0x0A;
     element[sizeof element - 1] = '\0';
@@ -372,22 +411,42 @@ static void deep_parts_are_opaque(void **state)
 }
 
 /* Every type, at the root and in an array. */
-static const char everything[] =
-    "\x01" "a\0\0\0\0\0\0\0\0\0" "\x02" "b\0\1\0\0\0\0" "\x05" "c\0\0\0\0\0\0" "\x05" "d\0\0\0\0\0\x80" "\x06" "e\0"
-    "\x07" "f\0abcdefghijkl" "\x08" "g\0\0" "\x09" "h\0\0\0\0\0\0\0\0\0" "\x0A" "i\0" "\x0B" "j\0\0\0"
-    "\x0C" "k\0\1\0\0\0\0abcdefghijkl" "\x0D" "l\0\1\0\0\0\0" "\x0E" "m\0\1\0\0\0\0"
-    "\x0F" "n\0\x0E\0\0\0\1\0\0\0\0\5\0\0\0\0" "\x10" "o\0\0\0\0\0" "\x11" "p\0\0\0\0\0\0\0\0\0"
-    "\x12" "q\0\0\0\0\0\0\0\0\0" "\x13" "r\0abcdefghijklmnop" "\x7F" "s\0" "\xFF" "t\0"
-    "\x03" "u\0\x09\0\0\0" "\x08" "v\0\1\0" "\x04" "w\0\x09\0\0\0" "\x08" "0\0\1\0";
+static const char everything[] = "\001a\0\0\0\0\0\0\0\0\0"
+                                 "\002b\0\1\0\0\0\0"
+                                 "\005c\0\0\0\0\0\0"
+                                 "\005d\0\0\0\0\0\x80"
+                                 "\006e\0"
+                                 "\007f\0abcdefghijkl"
+                                 "\010g\0\0"
+                                 "\011h\0\0\0\0\0\0\0\0\0"
+                                 "\012i\0"
+                                 "\013j\0\0\0"
+                                 "\014k\0\1\0\0\0\0abcdefghijkl"
+                                 "\015l\0\1\0\0\0\0"
+                                 "\016m\0\1\0\0\0\0"
+                                 "\017n\0\x0E\0\0\0\1\0\0\0\0\5\0\0\0\0"
+                                 "\020o\0\0\0\0\0"
+                                 "\021p\0\0\0\0\0\0\0\0\0"
+                                 "\022q\0\0\0\0\0\0\0\0\0"
+                                 "\023r\0abcdefghijklmnop"
+                                 "\177s\0"
+                                 "\377t\0"
+                                 "\003u\0\x09\0\0\0"
+                                 "\010v\0\1\0"
+                                 "\004w\0\x09\0\0\0"
+                                 "\0100\0\1\0";
 
 static void every_type_has_a_form(void **state)
 {
     (void)state;
-    static const char *const parts[] = {"\"double\"", "\"string\"", "\"bytes\"", "bson_binary", "bson_undefined",
-                                        "bson_objectid", "\"boolean\"", "timestamp-millis", "bson_null", "bson_regex",
-                                        "bson_dbpointer", "bson_code", "bson_symbol", "bson_code_w_scope", "\"int\"",
-                                        "bson_timestamp", "\"long\"", "bson_decimal128", "bson_maxkey", "bson_minkey",
-                                        "\"name\":\"u\",\"fields\"", "\"array\""};
+    static const char *const parts[] = {"\"double\"",     "\"string\"",        "\"bytes\"",
+                                        "bson_binary",    "bson_undefined",    "bson_objectid",
+                                        "\"boolean\"",    "timestamp-millis",  "bson_null",
+                                        "bson_regex",     "bson_dbpointer",    "bson_code",
+                                        "bson_symbol",    "bson_code_w_scope", "\"int\"",
+                                        "bson_timestamp", "\"long\"",          "bson_decimal128",
+                                        "bson_maxkey",    "bson_minkey",       "\"name\":\"u\",\"fields\"",
+                                        "\"array\""};
     cra_avro_infer *infer = new_infer();
 
     ADD(infer, everything);
