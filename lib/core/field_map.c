@@ -154,6 +154,7 @@ static const struct {
     [CRA_FIELD_OBJECTID] = {CRA_BSON_OBJECTID, 12}, [CRA_FIELD_DECIMAL] = {CRA_BSON_DECIMAL128, 16},
     [CRA_FIELD_INT32] = {CRA_BSON_INT32, 4},        [CRA_FIELD_INT64] = {CRA_BSON_INT64, 8},
     [CRA_FIELD_DATE] = {CRA_BSON_DATE, 8},          [CRA_FIELD_DOUBLE] = {CRA_BSON_DOUBLE, 8},
+    [CRA_FIELD_ABSENT_IF_NULL] = {CRA_BSON_NULL, 0},
 };
 
 static bool convert(cra_field_type type, cra_value from, converted *to)

@@ -148,6 +148,29 @@ typedef struct cra_docstore_vtable {
                              cra_error *err);
 } cra_docstore_vtable;
 
+/* ---- index documents, for backends -------------------------------------------------------------- */
+
+/** How a wanted index relates to those that are there. */
+typedef enum cra_index_match {
+    CRA_INDEX_MATCH_NONE,      /**< neither its name nor its definition is taken */
+    CRA_INDEX_MATCH_IDENTICAL, /**< there already */
+    CRA_INDEX_MATCH_OPTIONS,   /**< same identity with other options or another name: server code 85 */
+    CRA_INDEX_MATCH_NAME       /**< its name belongs to another identity: server code 86 */
+} cra_index_match;
+
+/** Check an index document ({key, name, unique, …}) by the rules that servers have: key directions and types, known
+ *  options, no partial and sparse at once, TTL on one field only, nothing but a plain `_id`.
+ *  @return CRA_OK, CRA_INVALID (native_code 67) naming what is wrong */
+CRA_EXPORT CRA_MUST_CHECK cra_status cra_index_check(cra_bytes spec, cra_error *err);
+/** Append a checked index document as a store keeps it: v, key, name (made from the key where absent), then the other
+ *  options in their order. @return CRA_OK, CRA_INVALID, CRA_NOMEM */
+CRA_EXPORT CRA_MUST_CHECK cra_status cra_index_normalize(cra_bytes spec, cra_buf *out, cra_error *err);
+/** Compare a normalised spec with `existing` (concatenated, normalised). Identity is key (order and numeric value),
+ *  unique, sparse, collation, partialFilterExpression and wildcardProjection; v, ns, background, dropDups and the
+ *  versions of text and 2dsphere are ignored; all other options must match for "identical".
+ *  `*found` (nullable) receives the one that matched, borrowed. */
+CRA_EXPORT cra_index_match cra_index_classify(cra_bytes existing, cra_bytes spec, cra_bytes *found);
+
 /* ---- the same, through a guarded handle ------------------------------------------------------- */
 
 CRA_EXPORT uint64_t cra_docstore_features(const cra_docstore *docstore);
