@@ -5,7 +5,8 @@
 /* The blobstore of scheme `file:`: a name is a file below a root folder.
  *
  * Folders are opened one segment at a time, relative to the root's descriptor and never through a symbolic link, so
- * that no name and no race leads out of the root. */
+ * that no name and no race leads out of the root. Links, pipes and devices are no objects: they are neither listed
+ * nor read. */
 
 #include <sys/stat.h>
 

@@ -227,5 +227,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_killed_writer_leaves_whole_objects_only, setup, teardown),
     };
 
-    return cmocka_run_group_tests_name("fault_blobstore", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("file_faults", tests, NULL, NULL);
 }
