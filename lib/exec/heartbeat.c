@@ -81,7 +81,7 @@ cra_status cra_heartbeat_start(const cra_heartbeat_options *options, const cra_a
                                cra_heartbeat **out, cra_error *err)
 {
     *out = NULL;
-    if (options->interval_ms <= 0 || options->beat == NULL)
+    if (options->interval_ms <= 0 || options->interval_ms > INT64_MAX / 2 || options->beat == NULL)
         return cra_error_set(err, CRA_INVALID, "heartbeat", "a heartbeat needs an interval above 0 and a beat");
 
     cra_heartbeat *heartbeat = cra_calloc(allocator, 1, sizeof *heartbeat);

@@ -64,7 +64,9 @@ void cra_cond_wait(cra_cond *cond, cra_mutex *mutex)
 bool cra_cond_wait_ms(cra_cond *cond, cra_mutex *mutex, int64_t duration_ms)
 {
     struct timespec until;
-    const int64_t duration = duration_ms > 0 ? duration_ms : 0;
+    /* A wait of years is cut to some days: the caller looks at its condition again anyway. */
+    const int64_t longest = 1000000000;
+    const int64_t duration = duration_ms <= 0 ? 0 : duration_ms < longest ? duration_ms : longest;
 
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += (time_t)(duration / 1000);

@@ -28,7 +28,8 @@ void cra_mutex_unlock(cra_mutex *mutex);
 CRA_MUST_CHECK cra_status cra_cond_init(cra_cond *cond, cra_error *err);
 void cra_cond_destroy(cra_cond *cond);
 void cra_cond_wait(cra_cond *cond, cra_mutex *mutex);
-/* Wait at most `duration_ms` of the machine's monotonic clock. @return false where the time ran out */
+/* Wait at most `duration_ms` of the machine's monotonic clock, or a million seconds. @return false where the time
+ * ran out */
 bool cra_cond_wait_ms(cra_cond *cond, cra_mutex *mutex, int64_t duration_ms);
 void cra_cond_signal(cra_cond *cond);
 void cra_cond_broadcast(cra_cond *cond);
