@@ -439,6 +439,39 @@ static void a_failed_sink_ends_the_file(void **state)
     }
 }
 
+static cra_status discard(void *user, const void *data, size_t size, cra_error *err)
+{
+    (void)data;
+    (void)err;
+    *(int64_t *)user += (int64_t)size;
+    return CRA_OK;
+}
+
+static void memory_does_not_grow_with_the_file(void **state)
+{
+    (void)state;
+    cra_avro_writer_options options = defaults();
+    cra_avro_writer_stats stats;
+    cra_avro_writer *writer;
+    cra_buf document;
+    int64_t written = 0;
+
+    options.codec = CRA_AVRO_CODEC_DEFLATE;
+    options.sample_bytes = 64 * 1024;
+    options.block_bytes = 64 * 1024;
+    cra_buf_init(&document, &kit.allocator);
+    make_document(&document, 1, 1000);
+    assert_int_equal(cra_avro_writer_open(&kit.allocator, &options, discard, &written, &writer, NULL), CRA_OK);
+    for (int i = 0; i < 10000; i++)
+        assert_int_equal(cra_avro_writer_append(writer, cra_buf_bytes(&document), NULL), CRA_OK);
+    assert_int_equal(cra_avro_writer_finish(writer, &stats, NULL), CRA_OK);
+    assert_int_equal(stats.bytes_out, written);
+    assert_true(stats.bytes_in > 10000000);
+    assert_true(atomic_load(&kit.bytes_peak) < 1000000);
+    cra_avro_writer_free(writer);
+    cra_buf_cleanup(&document);
+}
+
 static cra_status write_some(const cra_allocator *allocator, void *user)
 {
     const cra_avro_writer_options *options = user;
@@ -528,6 +561,7 @@ int main(void)
         TEST(damaged_documents_leave_the_file_whole),
         TEST(nothing_is_taken_behind_the_end),
         TEST(a_failed_sink_ends_the_file),
+        TEST(memory_does_not_grow_with_the_file),
         TEST(memory_runs_out_anywhere),
         TEST(it_goes_on_when_memory_is_back),
     };
