@@ -6,53 +6,10 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "ops/index_ensure.h"
 #include "ops/restore_job.h"
 
 #define ORIGIN "restore"
-#define POLL_MS 500
-
-static bool is_ttl(cra_bytes spec)
-{
-    cra_value value;
-
-    return cra_bson_find(spec, "expireAfterSeconds", 18, &value) == CRA_OK;
-}
-
-static bool is_id_index(cra_bytes spec)
-{
-    cra_value key, id;
-    cra_bson_iter iter;
-    cra_bson_element element;
-    int64_t direction;
-
-    if (cra_bson_find(spec, "key", 3, &key) != CRA_OK ||
-        cra_bson_find(cra_value_document(key), "_id", 3, &id) != CRA_OK || !cra_value_as_int64(id, &direction) ||
-        cra_bson_iter_init(&iter, cra_value_document(key), NULL) != CRA_OK ||
-        cra_bson_iter_next(&iter, &element, NULL) != CRA_OK)
-        return false;
-    return cra_bson_iter_next(&iter, &element, NULL) == CRA_DONE;
-}
-
-static void index_name(cra_bytes spec, char *out, size_t size)
-{
-    cra_value value;
-    cra_bytes text = {NULL, 0};
-    cra_buf json;
-
-    if (cra_bson_find(spec, "name", 4, &value) == CRA_OK)
-        text = cra_value_text(value);
-    if (text.data != NULL) {
-        snprintf(out, size, "%.*s", text.size > 100 ? 100 : (int)text.size, (const char *)text.data);
-        return;
-    }
-    cra_buf_init(&json, NULL);
-    if (cra_bson_find(spec, "key", 3, &value) == CRA_OK &&
-        cra_value_to_json(value, CRA_JSON_RELAXED, &json, NULL) == CRA_OK && cra_buf_cstr(&json) != NULL)
-        snprintf(out, size, "%.100s", cra_buf_cstr(&json));
-    else
-        snprintf(out, size, "?");
-    cra_buf_cleanup(&json);
-}
 
 /* ---- collection ------------------------------------------------------------------------------- */
 
@@ -92,7 +49,7 @@ static cra_status refuse_ttl(cra_restore_job *job, cra_bytes spec, bool present,
 {
     char name[128];
 
-    index_name(spec, name, sizeof(name));
+    cra_index_label(spec, name, sizeof(name));
     job->reason = CRA_REASON_TTL_INDEX;
     cra_error_set(err, CRA_CONFLICT, ORIGIN, "collection %s: TTL index %s %s remove the restored records",
                   job->scope.scope.collection, name, present ? "would" : "is asked for and would");
@@ -103,43 +60,41 @@ static cra_status refuse_ttl(cra_restore_job *job, cra_bytes spec, bool present,
 
 static cra_status check_present(cra_restore_job *job, cra_error *err)
 {
-    cra_error why = {0};
     cra_bytes stream, spec;
     cra_buf present;
-    size_t count;
     cra_status status;
 
     cra_buf_init(&present, job->allocator);
-    status = cra_docstore_index_list(cra_engine_docstore(job->engine), job->scope.scope.collection, &present, &count,
-                                     &why);
+    status = cra_index_read(job->engine, job->scope.scope.collection, &present, NULL, err);
     stream = cra_buf_bytes(&present);
-    if (status == CRA_NOT_FOUND) {
-        status = CRA_OK;
-        stream.size = 0;
-    } else if (status != CRA_OK && err != NULL) {
-        *err = why;
-    }
     while (status == CRA_OK && cra_bson_next_document(&stream, &spec) == CRA_OK) {
-        if (is_ttl(spec))
+        if (cra_index_is_ttl(spec))
             status = refuse_ttl(job, spec, true, err);
     }
     cra_buf_cleanup(&present);
     return status;
 }
 
-/* Ask for one index and wait until it is usable; an index build may take long. */
+static cra_status keep_waiting(void *user, cra_error *err)
+{
+    cra_restore_job *job = user;
+
+    return cra_run_guard_check(job->guard, err);
+}
+
 static cra_status ensure_one(cra_restore_job *job, cra_bytes spec, cra_error *err)
 {
-    cra_index_outcome outcome = CRA_INDEX_BUILDING;
+    bool created;
+    cra_buf normal;
+    cra_status status;
 
-    for (;;) {
-        CRA_TRY(cra_run_guard_check(job->guard, err));
-        CRA_TRY(cra_docstore_index_ensure(cra_engine_docstore(job->engine), job->scope.scope.collection, spec,
-                                          &outcome, err));
-        if (outcome != CRA_INDEX_BUILDING)
-            return CRA_OK;
-        cra_context_sleep_ms(cra_engine_context(job->engine), POLL_MS);
-    }
+    cra_buf_init(&normal, job->allocator);
+    status = cra_index_normalize(spec, &normal, err);
+    if (status == CRA_OK)
+        status = cra_index_ensure_one(job->engine, job->scope.scope.collection, cra_buf_bytes(&normal), keep_waiting,
+                                      job, &created, err);
+    cra_buf_cleanup(&normal);
+    return status;
 }
 
 static cra_status ensure_specs(cra_restore_job *job, cra_bytes specs, cra_error *err)
@@ -150,9 +105,9 @@ static cra_status ensure_specs(cra_restore_job *job, cra_bytes specs, cra_error 
     while (status == CRA_OK && cra_bson_next_document(&specs, &spec) == CRA_OK) {
         cra_error why = {0};
         char name[128];
-        if (is_id_index(spec))
+        if (cra_index_is_id(spec))
             continue;
-        if (is_ttl(spec)) {
+        if (cra_index_is_ttl(spec)) {
             if (!job->options.skip_ttl)
                 return refuse_ttl(job, spec, false, err);
             continue;
@@ -160,7 +115,7 @@ static cra_status ensure_specs(cra_restore_job *job, cra_bytes specs, cra_error 
         status = ensure_one(job, spec, &why);
         if (status == CRA_OK)
             continue;
-        index_name(spec, name, sizeof(name));
+        cra_index_label(spec, name, sizeof(name));
         if (status != CRA_CANCELLED && status != CRA_LOCKED && status != CRA_NOMEM)
             job->reason = CRA_REASON_INDEXES;
         cra_error_set_native(err, status, why.native_code, ORIGIN, "collection %s: index %s: %.300s",
@@ -175,7 +130,7 @@ static cra_status check_wanted(cra_restore_job *job, cra_bytes specs, cra_error 
     cra_bytes spec;
 
     while (!job->options.skip_ttl && cra_bson_next_document(&specs, &spec) == CRA_OK) {
-        if (is_ttl(spec))
+        if (cra_index_is_ttl(spec))
             return refuse_ttl(job, spec, false, err);
     }
     return CRA_OK;

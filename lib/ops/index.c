@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <crawlarchive/index.h>
+
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/options.h"
+#include "ops/engine_internal.h"
+#include "ops/index_ensure.h"
+#include "ports/context.h"
+
+#define ORIGIN "index"
+
+const char *cra_index_state_name(cra_index_state state)
+{
+    static const char *const names[] = {"same", "missing", "different", "invalid", "extra", "building", "created"};
+
+    return (unsigned)state < sizeof(names) / sizeof(names[0]) ? names[state] : "unknown";
+}
+
+/* One call: the collection, what is wanted of it and what it has. */
+struct comparison {
+    cra_engine *engine;
+    cra_index_options options;
+    cra_index_fn each;
+    void *user;
+    bool create;
+    cra_buf collection;
+    cra_buf wanted;  /* as configured */
+    cra_buf present; /* normalised */
+    cra_buf claimed; /* normalised: present ones that a wanted one matched */
+    size_t bad;
+};
+
+static cra_status no_memory(cra_error *err)
+{
+    return cra_error_set(err, CRA_NOMEM, ORIGIN, "no memory for indexes");
+}
+
+static const char *collection_of(const struct comparison *c)
+{
+    return (const char *)c->collection.data;
+}
+
+/* ---- what to compare -------------------------------------------------------------------------- */
+
+static cra_status choose_collection(struct comparison *c, cra_error *err)
+{
+    const char *pattern = cra_config_text(cra_engine_config(c->engine), "hot.collection");
+
+    if (c->options.collection == NULL && c->options.report == NULL)
+        return cra_error_set(err, CRA_INVALID, ORIGIN, "a report or a collection is needed");
+    if (c->options.collection == NULL && pattern != NULL && strstr(pattern, "{run}") != NULL)
+        return cra_error_set(err, CRA_INVALID, ORIGIN,
+                             "every run has a collection of its own: name the run or the collection");
+    return cra_run_collection(c->engine, c->options.report, "run", c->options.collection, &c->collection, err);
+}
+
+static cra_status choose_wanted(struct comparison *c, cra_error *err)
+{
+    const cra_bytes specs = c->options.specs;
+    cra_bytes stream = specs, spec;
+    size_t count = 0;
+    cra_status status;
+
+    if (specs.size == 0) {
+        if (c->options.report == NULL)
+            return CRA_OK;
+        return cra_config_indexes(cra_engine_config(c->engine), c->options.report, &c->wanted, &count, err);
+    }
+    while ((status = cra_bson_next_document(&stream, &spec)) == CRA_OK)
+        continue;
+    if (status != CRA_DONE)
+        return cra_error_set(err, CRA_INVALID, ORIGIN, "the index documents are not whole BSON");
+    return cra_buf_append(&c->wanted, specs.data, specs.size) == CRA_OK ? CRA_OK : no_memory(err);
+}
+
+/* ---- telling ---------------------------------------------------------------------------------- */
+
+static void tell(struct comparison *c, cra_bytes spec, cra_index_state state, const char *detail)
+{
+    char name[128];
+    cra_value key;
+    cra_index_item item = {sizeof(item), collection_of(c), name, {NULL, 0}, state, detail};
+
+    cra_index_label(spec, name, sizeof(name));
+    if (cra_bson_find(spec, "key", 3, &key) == CRA_OK)
+        item.key = cra_value_document(key);
+    if (c->each != NULL)
+        c->each(c->user, &item);
+}
+
+static void tell_bad(struct comparison *c, cra_bytes spec, cra_index_state state, const char *detail)
+{
+    c->bad++;
+    tell(c, spec, state, detail);
+}
+
+/* ---- comparing -------------------------------------------------------------------------------- */
+
+static cra_status keep_waiting(void *user, cra_error *err)
+{
+    return cra_context_check_cancel(user, err);
+}
+
+/* A failure that the next index would meet as well. */
+static bool is_fatal(cra_status status)
+{
+    return status == CRA_CANCELLED || status == CRA_NOMEM || status == CRA_DENIED || status == CRA_UNAVAILABLE ||
+           status == CRA_TIMEOUT;
+}
+
+static cra_status create(struct comparison *c, cra_bytes spec, cra_error *err)
+{
+    cra_error why = {0};
+    bool created;
+    const cra_status status = cra_index_ensure_one(c->engine, collection_of(c), spec, keep_waiting,
+                                                   cra_engine_context(c->engine), &created, &why);
+
+    if (status == CRA_OK) {
+        tell(c, spec, created ? CRA_INDEX_STATE_CREATED : CRA_INDEX_STATE_SAME, NULL);
+        return CRA_OK;
+    }
+    tell_bad(c, spec,
+             status == CRA_CONFLICT  ? CRA_INDEX_STATE_DIFFERENT
+             : status == CRA_INVALID ? CRA_INDEX_STATE_INVALID
+                                     : CRA_INDEX_STATE_MISSING,
+             why.message);
+    if (!is_fatal(status))
+        return CRA_OK;
+    if (err != NULL)
+        *err = why;
+    return status;
+}
+
+static cra_status take_missing(struct comparison *c, cra_bytes spec, cra_error *err)
+{
+    if (cra_index_is_id(spec)) { /* a collection that is not there yet will have it */
+        tell(c, spec, CRA_INDEX_STATE_SAME, NULL);
+        return CRA_OK;
+    }
+    if (c->options.skip_ttl && cra_index_is_ttl(spec)) {
+        tell(c, spec, CRA_INDEX_STATE_MISSING, "a TTL index, left out");
+        return CRA_OK;
+    }
+    if (c->create)
+        return create(c, spec, err);
+    tell(c, spec, CRA_INDEX_STATE_MISSING, NULL);
+    return CRA_OK;
+}
+
+static cra_status claim(struct comparison *c, cra_bytes found, cra_error *err)
+{
+    return cra_buf_append(&c->claimed, found.data, found.size) == CRA_OK ? CRA_OK : no_memory(err);
+}
+
+static cra_status compare_normal(struct comparison *c, cra_bytes spec, cra_error *err)
+{
+    cra_bytes found = {NULL, 0};
+    char name[128], detail[200];
+    const cra_index_match match = cra_index_classify(cra_buf_bytes(&c->present), spec, &found);
+
+    if (match == CRA_INDEX_MATCH_NONE)
+        return take_missing(c, spec, err);
+    CRA_TRY(claim(c, found, err));
+    if (match == CRA_INDEX_MATCH_IDENTICAL) {
+        tell(c, spec, CRA_INDEX_STATE_SAME, NULL);
+        return CRA_OK;
+    }
+    cra_index_label(found, name, sizeof(name));
+    if (match == CRA_INDEX_MATCH_OPTIONS)
+        snprintf(detail, sizeof(detail), "index %s has the same key with other options or another name", name);
+    else
+        snprintf(detail, sizeof(detail), "the name %s belongs to an index of another definition", name);
+    tell_bad(c, spec, CRA_INDEX_STATE_DIFFERENT, detail);
+    return CRA_OK;
+}
+
+static cra_status compare_one(struct comparison *c, cra_bytes spec, cra_error *err)
+{
+    cra_error why = {0};
+    cra_buf normal;
+    cra_status status;
+
+    cra_buf_init(&normal, cra_engine_allocator(c->engine));
+    status = cra_index_normalize(spec, &normal, &why);
+    if (status == CRA_OK) {
+        status = compare_normal(c, cra_buf_bytes(&normal), err);
+    } else if (status == CRA_INVALID) {
+        tell_bad(c, spec, CRA_INDEX_STATE_INVALID, why.message);
+        status = CRA_OK;
+    } else {
+        no_memory(err);
+    }
+    cra_buf_cleanup(&normal);
+    return status;
+}
+
+static bool is_claimed(const struct comparison *c, cra_bytes spec)
+{
+    cra_bytes stream = cra_buf_bytes(&c->claimed), claimed;
+
+    while (cra_bson_next_document(&stream, &claimed) == CRA_OK) {
+        if (cra_bytes_equal(claimed, spec))
+            return true;
+    }
+    return false;
+}
+
+static void tell_extras(struct comparison *c)
+{
+    cra_bytes stream = cra_buf_bytes(&c->present), spec;
+
+    while (cra_bson_next_document(&stream, &spec) == CRA_OK) {
+        if (!cra_index_is_id(spec) && !is_claimed(c, spec))
+            tell(c, spec, CRA_INDEX_STATE_EXTRA, NULL);
+    }
+}
+
+static cra_status compare(struct comparison *c, cra_error *err)
+{
+    cra_bytes stream, spec;
+
+    CRA_TRY(choose_collection(c, err));
+    CRA_TRY(choose_wanted(c, err));
+    CRA_TRY(cra_index_read(c->engine, collection_of(c), &c->present, NULL, err));
+    stream = cra_buf_bytes(&c->wanted);
+    while (cra_bson_next_document(&stream, &spec) == CRA_OK)
+        CRA_TRY(compare_one(c, spec, err));
+    tell_extras(c);
+    if (c->create && c->bad > 0)
+        return cra_error_set(err, CRA_PARTIAL, ORIGIN, "collection %s: %zu indexes are not as wanted",
+                             collection_of(c), c->bad);
+    return CRA_OK;
+}
+
+static cra_status list(struct comparison *c, cra_error *err)
+{
+    cra_bytes stream, spec;
+    bool exists;
+
+    CRA_TRY(choose_collection(c, err));
+    CRA_TRY(cra_index_read(c->engine, collection_of(c), &c->present, &exists, err));
+    if (!exists)
+        return cra_error_set(err, CRA_NOT_FOUND, ORIGIN, "there is no collection %s", collection_of(c));
+    stream = cra_buf_bytes(&c->present);
+    while (cra_bson_next_document(&stream, &spec) == CRA_OK)
+        tell(c, spec, CRA_INDEX_STATE_SAME, NULL);
+    return CRA_OK;
+}
+
+/* ---- the calls -------------------------------------------------------------------------------- */
+
+static cra_status run(cra_engine *engine, const cra_index_options *options, cra_index_fn each, void *user, bool create_missing,
+                      cra_status (*body)(struct comparison *c, cra_error *err), cra_error *err)
+{
+    struct comparison c = {.engine = engine, .options = CRA_INDEX_OPTIONS_INIT, .each = each, .user = user,
+                           .create = create_missing};
+    const cra_allocator *allocator;
+    cra_status status;
+
+    if (engine == NULL)
+        return cra_error_set(err, CRA_INVALID, ORIGIN, "an engine is needed");
+    if (cra_options_read(&c.options, sizeof(c.options), options) != CRA_OK)
+        return cra_error_set(err, CRA_INVALID, ORIGIN, "options of another version of this library");
+    allocator = cra_engine_allocator(engine);
+    cra_buf_init(&c.collection, allocator);
+    cra_buf_init(&c.wanted, allocator);
+    cra_buf_init(&c.present, allocator);
+    cra_buf_init(&c.claimed, allocator);
+    status = body(&c, err);
+    cra_buf_cleanup(&c.collection);
+    cra_buf_cleanup(&c.wanted);
+    cra_buf_cleanup(&c.present);
+    cra_buf_cleanup(&c.claimed);
+    return status;
+}
+
+cra_status cra_index_list(cra_engine *engine, const cra_index_options *options, cra_index_fn each, void *user,
+                          cra_error *err)
+{
+    return run(engine, options, each, user, false, list, err);
+}
+
+cra_status cra_index_diff(cra_engine *engine, const cra_index_options *options, cra_index_fn each, void *user,
+                          cra_error *err)
+{
+    return run(engine, options, each, user, false, compare, err);
+}
+
+cra_status cra_index_ensure(cra_engine *engine, const cra_index_options *options, cra_index_fn each, void *user,
+                            cra_error *err)
+{
+    return run(engine, options, each, user, true, compare, err);
+}
