@@ -338,6 +338,24 @@ static void damaged_documents_are_refused(void **state)
     }
 }
 
+/* Elements cut anywhere, in a document whose own length and end are right. */
+static void cut_elements_are_refused(void **state)
+{
+    fixture *own = *state;
+    bool raw;
+
+    learn(own, MAKE(own, everything));
+    compile(own);
+    for (size_t i = 0; i < sizeof everything; i++) {
+        const cra_bytes document = make(own, everything, i);
+        const cra_status valid = cra_bson_validate(document, 0, NULL);
+        cra_buf_clear(&own->record);
+        assert_int_equal(cra_encoder_record(own->encoder, document, &own->record, &raw, NULL), valid);
+        if (valid == CRA_OK)
+            assert_false(raw);
+    }
+}
+
 static void deep_and_wide_parts_are_typed_all_the_same(void **state)
 {
     fixture *own = *state;
@@ -385,6 +403,9 @@ static void only_schemas_of_the_profile_are_taken(void **state)
                    "\"cra.type\":\"code\"}]") RAW),
         ROOT(FIELD("[\"null\",{\"type\":\"fixed\",\"name\":\"f\",\"size\":12,\"cra.type\":\"dbpointer\"}]") RAW),
         ROOT(FIELD("[\"null\",{\"type\":\"fixed\",\"name\":\"f\",\"size\":12,\"cra.type\":\"no such\"}]") RAW),
+        ROOT(FIELD("[\"null\",{\"type\":\"record\",\"name\":\"f\",\"fields\":[{\"name\":\"ref\",\"type\":\"string\"},"
+                   "{\"name\":\"id\",\"type\":{\"type\":\"fixed\",\"name\":\"g\",\"size\":11}}],"
+                   "\"cra.type\":\"dbpointer\"}]") RAW),
     };
 
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
@@ -501,6 +522,7 @@ int main(void)
         TEST(every_type_fits_one_union),
         TEST(the_check_notices_every_changed_bit),
         TEST(damaged_documents_are_refused),
+        TEST(cut_elements_are_refused),
         TEST(deep_and_wide_parts_are_typed_all_the_same),
         TEST(only_schemas_of_the_profile_are_taken),
         TEST(recursive_schemas_do_no_harm),
