@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <crawlarchive/index.h>
 
-#include <stdio.h>
-
 #include "base/buf.h"
 #include "base/options.h"
+#include "core/index_spec.h"
 #include "ops/engine_internal.h"
 #include "ops/index_ensure.h"
 #include "ports/context.h"
 
 #define ORIGIN "index"
-
-const char *cra_index_state_name(cra_index_state state)
-{
-    static const char *const names[] = {"same", "missing", "different", "invalid", "extra", "building", "created"};
-
-    return (unsigned)state < sizeof(names) / sizeof(names[0]) ? names[state] : "unknown";
-}
 
 /* One call: the collection, what is wanted of it and what it has. */
 struct comparison {
@@ -28,8 +20,8 @@ struct comparison {
     cra_buf collection;
     cra_buf wanted;  /* as configured */
     cra_buf present; /* normalised */
-    cra_buf claimed; /* normalised: present ones that a wanted one matched */
     size_t bad;
+    cra_error *err;  /* of the call, nullable */
 };
 
 static cra_status no_memory(cra_error *err)
@@ -77,23 +69,14 @@ static cra_status choose_wanted(struct comparison *c, cra_error *err)
 
 /* ---- telling ---------------------------------------------------------------------------------- */
 
-static void tell(struct comparison *c, cra_bytes spec, cra_index_state state, const char *detail)
+static void tell(struct comparison *c, const cra_index_difference *index, cra_index_state state, const char *detail)
 {
-    char name[128];
-    cra_value key;
-    cra_index_item item = {sizeof(item), collection_of(c), name, {NULL, 0}, state, detail};
+    char label[128];
+    const cra_index_item item = {sizeof(item), collection_of(c), label, index->key, state, detail};
 
-    cra_index_label(spec, name, sizeof(name));
-    if (cra_bson_find(spec, "key", 3, &key) == CRA_OK)
-        item.key = cra_value_document(key);
+    cra_index_label(index->spec, label, sizeof(label));
     if (c->each != NULL)
         c->each(c->user, &item);
-}
-
-static void tell_bad(struct comparison *c, cra_bytes spec, cra_index_state state, const char *detail)
-{
-    c->bad++;
-    tell(c, spec, state, detail);
 }
 
 /* ---- comparing -------------------------------------------------------------------------------- */
@@ -110,124 +93,61 @@ static bool is_fatal(cra_status status)
            status == CRA_TIMEOUT;
 }
 
-static cra_status create(struct comparison *c, cra_bytes spec, cra_error *err)
+static cra_index_state state_of_failure(cra_status status)
+{
+    switch (status) {
+    case CRA_CONFLICT:
+        return CRA_INDEX_STATE_DIFFERENT;
+    case CRA_INVALID:
+        return CRA_INDEX_STATE_INVALID;
+    default:
+        return CRA_INDEX_STATE_MISSING;
+    }
+}
+
+static cra_status create(struct comparison *c, const cra_index_difference *index)
 {
     cra_error why = {0};
     bool created;
-    const cra_status status = cra_index_ensure_one(c->engine, collection_of(c), spec, keep_waiting,
+    const cra_status status = cra_index_ensure_one(c->engine, collection_of(c), index->spec, keep_waiting,
                                                    cra_engine_context(c->engine), &created, &why);
 
     if (status == CRA_OK) {
-        tell(c, spec, created ? CRA_INDEX_STATE_CREATED : CRA_INDEX_STATE_SAME, NULL);
+        tell(c, index, created ? CRA_INDEX_STATE_CREATED : CRA_INDEX_STATE_SAME, NULL);
         return CRA_OK;
     }
-    tell_bad(c, spec,
-             status == CRA_CONFLICT  ? CRA_INDEX_STATE_DIFFERENT
-             : status == CRA_INVALID ? CRA_INDEX_STATE_INVALID
-                                     : CRA_INDEX_STATE_MISSING,
-             why.message);
+    c->bad++;
+    tell(c, index, state_of_failure(status), why.message);
     if (!is_fatal(status))
         return CRA_OK;
-    if (err != NULL)
-        *err = why;
+    if (c->err != NULL)
+        *c->err = why;
     return status;
 }
 
-static cra_status take_missing(struct comparison *c, cra_bytes spec, cra_error *err)
+static cra_status take_difference(void *user, const cra_index_difference *index)
 {
-    if (cra_index_is_id(spec)) { /* a collection that is not there yet will have it */
-        tell(c, spec, CRA_INDEX_STATE_SAME, NULL);
+    struct comparison *c = user;
+
+    if (index->state == CRA_INDEX_STATE_MISSING && index->ttl && c->options.skip_ttl) {
+        tell(c, index, CRA_INDEX_STATE_MISSING, "a TTL index, left out");
         return CRA_OK;
     }
-    if (c->options.skip_ttl && cra_index_is_ttl(spec)) {
-        tell(c, spec, CRA_INDEX_STATE_MISSING, "a TTL index, left out");
-        return CRA_OK;
-    }
-    if (c->create)
-        return create(c, spec, err);
-    tell(c, spec, CRA_INDEX_STATE_MISSING, NULL);
+    if (index->state == CRA_INDEX_STATE_MISSING && c->create)
+        return create(c, index);
+    c->bad += index->state == CRA_INDEX_STATE_DIFFERENT || index->state == CRA_INDEX_STATE_INVALID;
+    tell(c, index, index->state, index->detail);
     return CRA_OK;
-}
-
-static cra_status claim(struct comparison *c, cra_bytes found, cra_error *err)
-{
-    return cra_buf_append(&c->claimed, found.data, found.size) == CRA_OK ? CRA_OK : no_memory(err);
-}
-
-static cra_status compare_normal(struct comparison *c, cra_bytes spec, cra_error *err)
-{
-    cra_bytes found = {NULL, 0};
-    char name[128], detail[200];
-    const cra_index_match match = cra_index_classify(cra_buf_bytes(&c->present), spec, &found);
-
-    if (match == CRA_INDEX_MATCH_NONE)
-        return take_missing(c, spec, err);
-    CRA_TRY(claim(c, found, err));
-    if (match == CRA_INDEX_MATCH_IDENTICAL) {
-        tell(c, spec, CRA_INDEX_STATE_SAME, NULL);
-        return CRA_OK;
-    }
-    cra_index_label(found, name, sizeof(name));
-    if (match == CRA_INDEX_MATCH_OPTIONS)
-        snprintf(detail, sizeof(detail), "index %s has the same key with other options or another name", name);
-    else
-        snprintf(detail, sizeof(detail), "the name %s belongs to an index of another definition", name);
-    tell_bad(c, spec, CRA_INDEX_STATE_DIFFERENT, detail);
-    return CRA_OK;
-}
-
-static cra_status compare_one(struct comparison *c, cra_bytes spec, cra_error *err)
-{
-    cra_error why = {0};
-    cra_buf normal;
-    cra_status status;
-
-    cra_buf_init(&normal, cra_engine_allocator(c->engine));
-    status = cra_index_normalize(spec, &normal, &why);
-    if (status == CRA_OK) {
-        status = compare_normal(c, cra_buf_bytes(&normal), err);
-    } else if (status == CRA_INVALID) {
-        tell_bad(c, spec, CRA_INDEX_STATE_INVALID, why.message);
-        status = CRA_OK;
-    } else {
-        no_memory(err);
-    }
-    cra_buf_cleanup(&normal);
-    return status;
-}
-
-static bool is_claimed(const struct comparison *c, cra_bytes spec)
-{
-    cra_bytes stream = cra_buf_bytes(&c->claimed), claimed;
-
-    while (cra_bson_next_document(&stream, &claimed) == CRA_OK) {
-        if (cra_bytes_equal(claimed, spec))
-            return true;
-    }
-    return false;
-}
-
-static void tell_extras(struct comparison *c)
-{
-    cra_bytes stream = cra_buf_bytes(&c->present), spec;
-
-    while (cra_bson_next_document(&stream, &spec) == CRA_OK) {
-        if (!cra_index_is_id(spec) && !is_claimed(c, spec))
-            tell(c, spec, CRA_INDEX_STATE_EXTRA, NULL);
-    }
 }
 
 static cra_status compare(struct comparison *c, cra_error *err)
 {
-    cra_bytes stream, spec;
-
     CRA_TRY(choose_collection(c, err));
     CRA_TRY(choose_wanted(c, err));
     CRA_TRY(cra_index_read(c->engine, collection_of(c), &c->present, NULL, err));
-    stream = cra_buf_bytes(&c->wanted);
-    while (cra_bson_next_document(&stream, &spec) == CRA_OK)
-        CRA_TRY(compare_one(c, spec, err));
-    tell_extras(c);
+    c->err = err;
+    CRA_TRY(cra_index_spec_diff(cra_engine_allocator(c->engine), cra_buf_bytes(&c->wanted), cra_buf_bytes(&c->present),
+                                take_difference, c, err));
     if (c->create && c->bad > 0)
         return cra_error_set(err, CRA_PARTIAL, ORIGIN, "collection %s: %zu indexes are not as wanted",
                              collection_of(c), c->bad);
@@ -244,8 +164,13 @@ static cra_status list(struct comparison *c, cra_error *err)
     if (!exists)
         return cra_error_set(err, CRA_NOT_FOUND, ORIGIN, "there is no collection %s", collection_of(c));
     stream = cra_buf_bytes(&c->present);
-    while (cra_bson_next_document(&stream, &spec) == CRA_OK)
-        tell(c, spec, CRA_INDEX_STATE_SAME, NULL);
+    while (cra_bson_next_document(&stream, &spec) == CRA_OK) {
+        cra_index_difference index = {.spec = spec};
+        cra_value key;
+        if (cra_bson_find(spec, "key", 3, &key) == CRA_OK)
+            index.key = cra_value_document(key);
+        tell(c, &index, CRA_INDEX_STATE_SAME, NULL);
+    }
     return CRA_OK;
 }
 
@@ -267,12 +192,10 @@ static cra_status run(cra_engine *engine, const cra_index_options *options, cra_
     cra_buf_init(&c.collection, allocator);
     cra_buf_init(&c.wanted, allocator);
     cra_buf_init(&c.present, allocator);
-    cra_buf_init(&c.claimed, allocator);
     status = body(&c, err);
     cra_buf_cleanup(&c.collection);
     cra_buf_cleanup(&c.wanted);
     cra_buf_cleanup(&c.present);
-    cra_buf_cleanup(&c.claimed);
     return status;
 }
 

@@ -10,28 +10,6 @@
 /* How often the list is looked at after an answer was lost. */
 #define LOST_POLLS 10
 
-bool cra_index_is_ttl(cra_bytes spec)
-{
-    cra_value value;
-
-    return cra_bson_find(spec, "expireAfterSeconds", 18, &value) == CRA_OK;
-}
-
-bool cra_index_is_id(cra_bytes spec)
-{
-    cra_value key, id;
-    cra_bson_iter iter;
-    cra_bson_element element;
-    int64_t direction;
-
-    if (cra_bson_find(spec, "key", 3, &key) != CRA_OK ||
-        cra_bson_find(cra_value_document(key), "_id", 3, &id) != CRA_OK || !cra_value_as_int64(id, &direction) ||
-        cra_bson_iter_init(&iter, cra_value_document(key), NULL) != CRA_OK ||
-        cra_bson_iter_next(&iter, &element, NULL) != CRA_OK)
-        return false;
-    return cra_bson_iter_next(&iter, &element, NULL) == CRA_DONE;
-}
-
 void cra_index_label(cra_bytes spec, char *out, size_t size)
 {
     cra_value value;

@@ -19,9 +19,6 @@ cra_status cra_index_read(cra_engine *engine, const char *collection, cra_buf *o
 cra_status cra_index_ensure_one(cra_engine *engine, const char *collection, cra_bytes spec, cra_index_wait_fn wait,
                                 void *user, bool *created, cra_error *err);
 
-/* Whether an index expires documents; whether it is the one on `_id` alone, which every collection has. */
-bool cra_index_is_ttl(cra_bytes spec);
-bool cra_index_is_id(cra_bytes spec);
 /* Its name, or its key as JSON; always terminated. */
 void cra_index_label(cra_bytes spec, char *out, size_t size);
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "core/index_spec.h"
 #include "ops/index_ensure.h"
 #include "ops/restore_job.h"
 
@@ -68,7 +69,7 @@ static cra_status check_present(cra_restore_job *job, cra_error *err)
     status = cra_index_read(job->engine, job->scope.scope.collection, &present, NULL, err);
     stream = cra_buf_bytes(&present);
     while (status == CRA_OK && cra_bson_next_document(&stream, &spec) == CRA_OK) {
-        if (cra_index_is_ttl(spec))
+        if (cra_index_spec_is_ttl(spec))
             status = refuse_ttl(job, spec, true, err);
     }
     cra_buf_cleanup(&present);
@@ -105,9 +106,9 @@ static cra_status ensure_specs(cra_restore_job *job, cra_bytes specs, cra_error 
     while (status == CRA_OK && cra_bson_next_document(&specs, &spec) == CRA_OK) {
         cra_error why = {0};
         char name[128];
-        if (cra_index_is_id(spec))
+        if (cra_index_spec_is_id(spec))
             continue;
-        if (cra_index_is_ttl(spec)) {
+        if (cra_index_spec_is_ttl(spec)) {
             if (!job->options.skip_ttl)
                 return refuse_ttl(job, spec, false, err);
             continue;
@@ -130,7 +131,7 @@ static cra_status check_wanted(cra_restore_job *job, cra_bytes specs, cra_error 
     cra_bytes spec;
 
     while (!job->options.skip_ttl && cra_bson_next_document(&specs, &spec) == CRA_OK) {
-        if (cra_index_is_ttl(spec))
+        if (cra_index_spec_is_ttl(spec))
             return refuse_ttl(job, spec, false, err);
     }
     return CRA_OK;
