@@ -69,7 +69,7 @@ CRA_MUST_CHECK cra_status cra_config_check_value(const cra_config_key *key, cons
 /* Check a value against its key and keep it, replacing an earlier one. */
 CRA_MUST_CHECK cra_status cra_config_put(cra_config *config, const cra_config_key *key, const char *path,
                                          const char *text, const cra_config_origin *origin, cra_error *err);
-/* Keep what a tree holds below `path` ("" for the whole file). */
+/* Keep what a tree holds below `path`; "" is the whole file, which must be a mapping. */
 CRA_MUST_CHECK cra_status cra_config_put_node(cra_config *config, const char *path, const cra_yaml_node *node,
                                               const cra_config_origin *origin, cra_error *err);
 /* Keep one value given as text; lists and sections are written as in the file. */

@@ -121,8 +121,7 @@ cra_status cra_config_put_node(cra_config *config, const char *path, const cra_y
     if (cra_yaml_is_null(node))
         return CRA_OK;
     if (node->kind != CRA_YAML_MAP)
-        return top ? cra_config_wrong(origin, "file", err, "must be a mapping of sections")
-                   : wrong_section(path, origin, err);
+        return wrong_section(path, origin, err);
     for (size_t i = 0; i < node->count; i++)
         CRA_TRY(put_child(config, path, &node->children[i], origin, err));
     return CRA_OK;

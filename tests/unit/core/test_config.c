@@ -499,6 +499,31 @@ static void programs_set_values(void **state)
     cra_config_free(config);
 }
 
+static void one_archive_is_one_open_route(void **state)
+{
+    cra_config *config = new_config(NULL);
+    cra_error err = {0};
+    cra_route_list routes;
+    cra_buf out;
+    size_t count = 9;
+
+    (void)state;
+    cra_route_list_init(&routes, NULL);
+    cra_buf_init(&out, NULL);
+    assert_int_equal(cra_config_routes(config, &routes, &err), CRA_INVALID);
+    assert_non_null(strstr(err.message, "archive.uri or archive.routes"));
+    assert_int_equal(cra_config_set(config, "archive.uri", "memory:", &err), CRA_OK);
+    assert_int_equal(cra_config_routes(config, &routes, &err), CRA_OK);
+    assert_int_equal(routes.count, 1);
+    assert_null(routes.entries[0].until);
+    assert_string_equal(routes.entries[0].uri, "memory:");
+    assert_int_equal(cra_config_indexes(config, "prices", &out, &count, &err), CRA_OK);
+    assert_int_equal(count, 0);
+    cra_route_list_cleanup(&routes);
+    cra_buf_cleanup(&out);
+    cra_config_free(config);
+}
+
 static void relative_paths_begin_at_the_file(void **state)
 {
     static const struct {
@@ -711,6 +736,7 @@ int main(void)
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(the_environment_wins),
         cmocka_unit_test(programs_set_values),
+        cmocka_unit_test(one_archive_is_one_open_route),
         cmocka_unit_test(relative_paths_begin_at_the_file),
         cmocka_unit_test(every_value_is_shown_without_secrets),
         cmocka_unit_test(visitors_may_stop),
