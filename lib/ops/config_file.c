@@ -37,8 +37,7 @@ cra_status cra_config_load_file(cra_config *config, const char *path, cra_error 
         return cra_error_set(err, CRA_INVALID, "config", "a configuration and a path are needed");
     /* Absolute, so that a later change of the working folder moves no store. */
     if (realpath(path, whole) == NULL)
-        return cra_error_set_native(err, cra_status_from_errno(errno), errno, "config", "cannot open '%s': %s", path,
-                                    strerror(errno));
+        return cra_file_error(err, errno, "open", path);
     cra_buf_init(&text, config->allocator);
     cra_status status = cra_file_read(whole, CRA_YAML_MAX_BYTES, &text, err);
     if (status == CRA_OK) {
