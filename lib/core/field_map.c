@@ -279,8 +279,14 @@ static cra_status rewrite_document(rewriter *rewrite, cra_bytes document, bool i
         return out_of_memory(rewrite);
     cra_status status;
     while ((status = cra_bson_iter_next(&iter, &element, rewrite->err)) == CRA_OK) {
-        /* Positions in arrays are no part of a path; names too long for one have no rule. */
-        if (!is_array && path_size + 1 + element.name_size < PATH_MAX_BYTES) {
+        /* A name too long for a path has no rule; it must not pass for its parent's. */
+        if (!is_array && path_size + 1 + element.name_size >= PATH_MAX_BYTES) {
+            if (cra_bson_put_value(rewrite->out, element.name, element.value) != CRA_OK)
+                return out_of_memory(rewrite);
+            continue;
+        }
+        /* Positions in arrays are no part of a path. */
+        if (!is_array) {
             char *end = rewrite->path + path_size;
             if (path_size > 0)
                 *end++ = '.';
