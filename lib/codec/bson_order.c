@@ -164,7 +164,7 @@ static int compare_values(cra_value a, cra_value b, unsigned depth)
         return order != 0 ? order : memcmp(a.data, b.data, a.size);
     case CRA_ORDER_CODE_W_SCOPE:
         order = compare_bytes(cra_value_text(cra_bson_scoped_code(a)), cra_value_text(cra_bson_scoped_code(b)));
-        return order != 0 ? order : compare_documents(cra_bson_scope(a), cra_bson_scope(b), depth + 1);
+        return order != 0 ? order : compare_documents(cra_bson_scope(a), cra_bson_scope(b), depth);
     default:
         return 0; /* null, undefined, MinKey, MaxKey: their class is all they have */
     }

@@ -123,7 +123,7 @@ static cra_status append_payload(cra_value value, cra_buf *out, unsigned depth)
         return cra_buf_append(out, value.data, value.size);
     case CRA_ORDER_CODE_W_SCOPE:
         CRA_TRY(append_text(cra_value_text(cra_bson_scoped_code(value)), out));
-        return append_document(cra_bson_scope(value), out, depth + 1);
+        return append_document(cra_bson_scope(value), out, depth);
     default:
         return CRA_OK;
     }
