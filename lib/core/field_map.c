@@ -14,8 +14,12 @@ static const struct {
     const char *word;
     cra_field_type type;
 } type_words[] = {
-    {"objectid", CRA_FIELD_OBJECTID}, {"decimal", CRA_FIELD_DECIMAL}, {"int32", CRA_FIELD_INT32},
-    {"int64", CRA_FIELD_INT64},       {"date", CRA_FIELD_DATE},       {"double", CRA_FIELD_DOUBLE},
+    {"objectid", CRA_FIELD_OBJECTID},
+    {"decimal", CRA_FIELD_DECIMAL},
+    {"int32", CRA_FIELD_INT32},
+    {"int64", CRA_FIELD_INT64},
+    {"date", CRA_FIELD_DATE},
+    {"double", CRA_FIELD_DOUBLE},
     {"absent_if_null", CRA_FIELD_ABSENT_IF_NULL},
 };
 
@@ -43,7 +47,8 @@ cra_status cra_field_map_add(cra_field_map *map, const char *path, const char *t
     if (word == words)
         return cra_error_set(err, CRA_INVALID, "config",
                              "archive.fields: %s: unknown type \"%s\"; allowed: objectid, decimal, int32, int64, "
-                             "date, double, absent_if_null", path, type);
+                             "date, double, absent_if_null",
+                             path, type);
     if (cra_array_grow(map->allocator, (void **)&map->rules, &map->capacity, map->count + 1, sizeof *map->rules) !=
         CRA_OK)
         return cra_error_set(err, CRA_NOMEM, "config", "out of memory");
@@ -151,9 +156,9 @@ static const struct {
     uint8_t bson_type;
     uint8_t size;
 } target[] = {
-    [CRA_FIELD_OBJECTID] = {CRA_BSON_OBJECTID, 12}, [CRA_FIELD_DECIMAL] = {CRA_BSON_DECIMAL128, 16},
-    [CRA_FIELD_INT32] = {CRA_BSON_INT32, 4},        [CRA_FIELD_INT64] = {CRA_BSON_INT64, 8},
-    [CRA_FIELD_DATE] = {CRA_BSON_DATE, 8},          [CRA_FIELD_DOUBLE] = {CRA_BSON_DOUBLE, 8},
+    [CRA_FIELD_OBJECTID] = {CRA_BSON_OBJECTID, 12},  [CRA_FIELD_DECIMAL] = {CRA_BSON_DECIMAL128, 16},
+    [CRA_FIELD_INT32] = {CRA_BSON_INT32, 4},         [CRA_FIELD_INT64] = {CRA_BSON_INT64, 8},
+    [CRA_FIELD_DATE] = {CRA_BSON_DATE, 8},           [CRA_FIELD_DOUBLE] = {CRA_BSON_DOUBLE, 8},
     [CRA_FIELD_ABSENT_IF_NULL] = {CRA_BSON_NULL, 0},
 };
 
@@ -263,8 +268,7 @@ static cra_status rewrite_element(rewriter *rewrite, const cra_bson_element *ele
     if (nested && depth < CRA_BSON_MAX_DEPTH &&
         (has_rule_below(rewrite) || (element->value.type == CRA_BSON_ARRAY && rule_of(rewrite) != NULL)))
         return put_nested(rewrite, element, depth);
-    return cra_bson_put_value(rewrite->out, element->name, element->value) == CRA_OK ? CRA_OK
-                                                                                     : out_of_memory(rewrite);
+    return cra_bson_put_value(rewrite->out, element->name, element->value) == CRA_OK ? CRA_OK : out_of_memory(rewrite);
 }
 
 static cra_status rewrite_document(rewriter *rewrite, cra_bytes document, bool is_array, size_t depth)

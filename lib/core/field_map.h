@@ -7,13 +7,13 @@
 #include <crawlarchive/bson.h>
 
 typedef enum cra_field_type {
-    CRA_FIELD_OBJECTID,       /* from 24 hexadecimal digits, or 12 bytes */
-    CRA_FIELD_DECIMAL,        /* from decimal text, or an integer */
-    CRA_FIELD_INT32,          /* from an integer that fits */
-    CRA_FIELD_INT64,          /* from an integer */
-    CRA_FIELD_DATE,           /* from milliseconds since the epoch, or RFC 3339 text */
-    CRA_FIELD_DOUBLE,         /* from an integer */
-    CRA_FIELD_ABSENT_IF_NULL  /* a null is left out */
+    CRA_FIELD_OBJECTID,      /* from 24 hexadecimal digits, or 12 bytes */
+    CRA_FIELD_DECIMAL,       /* from decimal text, or an integer */
+    CRA_FIELD_INT32,         /* from an integer that fits */
+    CRA_FIELD_INT64,         /* from an integer */
+    CRA_FIELD_DATE,          /* from milliseconds since the epoch, or RFC 3339 text */
+    CRA_FIELD_DOUBLE,        /* from an integer */
+    CRA_FIELD_ABSENT_IF_NULL /* a null is left out */
 } cra_field_type;
 
 typedef struct cra_field_rule {
