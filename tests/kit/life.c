@@ -85,6 +85,11 @@ static void open_engine(cra_life *life, const char *const *settings)
 
 void cra_life_open(cra_life *life, cra_life_kind kind, const char *const *settings)
 {
+    cra_life_open_with(life, kind, settings, NULL);
+}
+
+void cra_life_open_with(cra_life *life, cra_life_kind kind, const char *const *settings, const cra_backend *backend)
+{
     cra_context_options options = CRA_CONTEXT_OPTIONS_INIT;
     cra_clock clock = {wall_ms, NULL, NULL, life};
     cra_error error = {0};
@@ -98,6 +103,8 @@ void cra_life_open(cra_life *life, cra_life_kind kind, const char *const *settin
     options.progress = progress;
     options.progress_user = life;
     EXPECT_OK(cra_context_new(&options, &life->context, &error), &error);
+    if (backend != NULL)
+        EXPECT_OK(cra_backend_register(life->context, backend, &error), &error);
     open_engine(life, settings);
 }
 

@@ -31,6 +31,8 @@ typedef struct cra_life {
 
 /* Make the world. `settings` is path, value, path, value, …, NULL, or NULL: set over its own defaults. */
 void cra_life_open(cra_life *life, cra_life_kind kind, const char *const *settings);
+/* The same with a backend of the test's own (nullable), so that settings may name its scheme. */
+void cra_life_open_with(cra_life *life, cra_life_kind kind, const char *const *settings, const cra_backend *backend);
 /* Free everything, remove the folder, fail the test where memory leaks. */
 void cra_life_close(cra_life *life);
 /* Close the engine and open it again on the same stores, with more settings. Not for memory stores. */
