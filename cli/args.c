@@ -316,13 +316,14 @@ static cra_status unknown_option(const token *given, const cra_cli_args *args, c
         if (row_applies(i, args))
             names[count++] = cra_cli_options[i].name;
     bool no_command = args->command == CRA_CLI_COMMAND_END;
-    const char *command = no_command ? "crawlarchive" : cra_cli_commands[args->command].name;
+    const char *command = no_command ? "there is" : cra_cli_commands[args->command].name;
     char name[64];
     size_t length = given->length < sizeof name ? given->length : sizeof name - 1;
     memcpy(name, given->name, length);
     name[length] = '\0';
     const char *near = given->letter != 0 ? NULL : cra_cli_nearest(name, names, count);
-    cra_error_set(err, CRA_INVALID, "usage", "%s has no option %s%s", command, given->letter != 0 ? "-" : "--", name);
+    cra_error_set(err, CRA_INVALID, "usage", "%s%s no option %s%s", command, no_command ? "" : " has",
+                  given->letter != 0 ? "-" : "--", name);
     if (near)
         cra_error_hint(err, "did you mean --%s?", near);
     else if (no_command)

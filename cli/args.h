@@ -9,15 +9,15 @@
 #include "table.h"
 
 typedef struct cra_cli_value {
-    size_t times;          /* how often it was given; 0: not at all */
-    const char *text;      /* as given (last one wins); of a choice with an argument: that argument */
-    int64_t number;        /* COUNT, SIZE (bytes), DURATION (ms), TIME, ENUM (index of the choice) */
-    double share;          /* PERCENT: 0 to 1 */
-    const char **list;     /* LIST: `times` texts */
+    size_t times;      /* how often it was given; 0: not at all */
+    const char *text;  /* as given (last one wins); of a choice with an argument: that argument */
+    int64_t number;    /* COUNT, SIZE (bytes), DURATION (ms), TIME, ENUM (index of the choice) */
+    double share;      /* PERCENT: 0 to 1 */
+    const char **list; /* LIST: `times` texts */
 } cra_cli_value;
 
 typedef struct cra_cli_args {
-    bool overview;              /* no command: print the commands */
+    bool overview; /* no command: print the commands */
     bool help;
     bool version;
     bool json;                  /* also set where parsing failed, so that the error takes the right form */

@@ -129,7 +129,8 @@ static void on_check(void *user, const cra_check *check)
     all->well += check->ok;
     if (!all->cli->json) {
         if (!check->ok)
-            cra_cli_note(all->cli, "%s %s: %s", check->store, check->uri ? check->uri : "", check->detail ? check->detail : "");
+            cra_cli_note(all->cli, "%s %s: %s", check->store, check->uri ? check->uri : "",
+                         check->detail ? check->detail : "");
         else if (!all->cli->quiet)
             cra_cli_print(all->cli, "ok  %-8s %s%s%s\n", check->store, check->uri ? check->uri : "",
                           check->detail ? "  " : "", check->detail ? check->detail : "");
@@ -189,5 +190,6 @@ cra_status cra_cmd_completion(cra_cli *cli, cra_error *err)
 {
     if (cra_cli_completion(stdout, cli->args.arguments[0]))
         return CRA_OK;
-    return cra_error_set(err, CRA_INVALID, "usage", "completion: '%s' is none of bash, zsh, fish", cli->args.arguments[0]);
+    return cra_error_set(err, CRA_INVALID, "usage", "completion: '%s' is none of bash, zsh, fish",
+                         cli->args.arguments[0]);
 }

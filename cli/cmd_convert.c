@@ -73,7 +73,7 @@ static cra_status take_bad(conversion *self, const char *path, const cra_cli_rec
         return CRA_CORRUPT;
     }
     if (self->cli->verbose > 0)
-        cra_cli_note(self->cli, "warning: %s: offset %lld, record %lld: %s", path, (long long)record->offset,
+        cra_cli_warn(self->cli, "%s: offset %lld, record %lld: %s", path, (long long)record->offset,
                      (long long)record->record, record->reason);
     return self->policy == BAD_DIVERT ? divert(self, path, record, err) : CRA_OK;
 }
@@ -131,8 +131,7 @@ static cra_status convert_file(conversion *self, const char *path, cra_error *er
     if (status == CRA_OK)
         status = cra_cli_reader_open(&file, self->from, &self->avro, &reader, err);
     if (status == CRA_DONE) {
-        if (!self->cli->quiet)
-            cra_cli_note(self->cli, "warning: %s is empty", path);
+        cra_cli_warn(self->cli, "%s is empty", path);
         status = CRA_OK;
     } else if (status == CRA_OK) {
         cra_bytes schema = cra_cli_reader_schema(reader);
@@ -142,7 +141,7 @@ static cra_status convert_file(conversion *self, const char *path, cra_error *er
             status = copy_records(self, path, reader, err);
         int64_t skipped = cra_cli_reader_skipped(reader);
         if (skipped > 0)
-            cra_cli_note(self->cli, "warning: %s: %lld damaged bytes were left out", path, (long long)skipped);
+            cra_cli_warn(self->cli, "%s: %lld damaged bytes were left out", path, (long long)skipped);
         self->skipped += skipped;
     }
     self->bytes_in += file.bytes;

@@ -50,7 +50,8 @@ cra_status cra_cmd_deliver(cra_cli *cli, cra_error *err)
     cra_run *run = NULL, *after = NULL;
     const char *outcome = cra_cli_text(&cli->args, CRA_CLI_OPTION_OUTCOME);
     if (!outcome)
-        return cra_error_set(err, CRA_INVALID, "usage", "deliver needs --outcome: success, failed, empty or a word of "
+        return cra_error_set(err, CRA_INVALID, "usage",
+                             "deliver needs --outcome: success, failed, empty or a word of "
                              "the configuration");
     cra_status status = cra_cli_open_run(cli, 0, &run, err);
     if (status == CRA_OK)
@@ -88,7 +89,8 @@ cra_status cra_cmd_schedule(cra_cli *cli, cra_error *err)
     int ways = cra_cli_given(args, CRA_CLI_OPTION_SCHEDULE_AT) + cra_cli_given(args, CRA_CLI_OPTION_IN) +
                cra_cli_given(args, CRA_CLI_OPTION_CLEAR) + cra_cli_given(args, CRA_CLI_OPTION_RECOMPUTE);
     if (ways != 1)
-        return cra_error_set(err, CRA_INVALID, "usage", "schedule needs exactly one of --at, --in, --clear, --recompute");
+        return cra_error_set(err, CRA_INVALID, "usage",
+                             "schedule needs exactly one of --at, --in, --clear, --recompute");
     cra_status status = cra_cli_open_run(cli, 0, &run, err);
     if (status == CRA_OK)
         status = schedule(cli, run, &after, err);

@@ -52,7 +52,8 @@ cra_status cra_cmd_import(cra_cli *cli, cra_error *err)
     if (status == CRA_OK)
         status = cra_cli_open_engine(cli, 0, err);
     if (status == CRA_OK)
-        status = cra_import_run(cli->engine, args->arguments[0], args->arguments[1], inputs, count, &options, &result, err);
+        status =
+            cra_import_run(cli->engine, args->arguments[0], args->arguments[1], inputs, count, &options, &result, err);
     if (result && (status == CRA_OK || status == CRA_PARTIAL))
         summary(cli, result);
     if (result && status == CRA_PARTIAL)

@@ -3,6 +3,7 @@
 /* restore */
 
 #include <errno.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,29 +23,54 @@ static const cra_cli_field fields[] = {
     {"records_unsent", CRA_CLI_FIELD_COUNT, CRA_COUNT_RECORDS_UNSENT},
     {"elapsed_ms", CRA_CLI_FIELD_COUNT, CRA_COUNT_ELAPSED_MS},
 };
-static const cra_cli_form form = {{"restored", "failed", "failed", "failed", "locked", "failed"}, fields, COUNT_OF(fields)};
+static const cra_cli_form form = {
+    {"restored", "failed", "failed", "failed", "locked", "failed"}, fields, COUNT_OF(fields)};
 
-/* Run ids of the command line and of a file, each once. */
+/* Run ids of the command line and of a file, each once, in their order. */
 typedef struct run_ids {
     const char **items;
     size_t count;
+    size_t capacity;
+    void *seen; /* the same texts as a tree of search.h */
 } run_ids;
+
+static int compare_ids(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static cra_status no_memory(cra_error *err)
+{
+    return cra_error_set(err, CRA_NOMEM, "restore", "out of memory");
+}
 
 static cra_status add_id(run_ids *ids, const char *id, cra_error *err)
 {
-    for (size_t i = 0; i < ids->count; i++)
-        if (strcmp(ids->items[i], id) == 0)
-            return CRA_OK;
-    const char **grown = realloc(ids->items, (ids->count + 1) * sizeof *grown);
-    char *copy = strdup(id);
-    if (grown)
+    if (ids->count == ids->capacity) {
+        size_t capacity = ids->capacity * 2 + 16;
+        const char **grown = realloc(ids->items, capacity * sizeof *grown);
+        if (!grown)
+            return no_memory(err);
         ids->items = grown;
-    if (!grown || !copy) {
-        free(copy);
-        return cra_error_set(err, CRA_NOMEM, "restore", "out of memory");
+        ids->capacity = capacity;
     }
-    ids->items[ids->count++] = copy;
-    return CRA_OK;
+    char *copy = strdup(id);
+    void *node = copy ? tsearch(copy, &ids->seen, compare_ids) : NULL;
+    if (node && *(char **)node == copy) {
+        ids->items[ids->count++] = copy;
+        return CRA_OK;
+    }
+    free(copy);
+    return node ? CRA_OK : no_memory(err);
+}
+
+static void free_ids(run_ids *ids)
+{
+    for (size_t i = 0; i < ids->count; i++) {
+        tdelete(ids->items[i], &ids->seen, compare_ids);
+        free((char *)(uintptr_t)ids->items[i]);
+    }
+    free(ids->items);
 }
 
 /* One id a line; blank lines and lines that begin with # are left out. */
@@ -127,8 +153,6 @@ cra_status cra_cmd_restore(cra_cli *cli, cra_error *err)
         status = cra_cli_items_status(&items, status, err);
     }
     cra_result_free(result);
-    for (size_t i = 0; i < ids.count; i++)
-        free((char *)(uintptr_t)ids.items[i]);
-    free(ids.items);
+    free_ids(&ids);
     return status;
 }

@@ -78,10 +78,10 @@ static void run_text(cra_cli *cli, const cra_run_doc *run)
 #define LINE_TEXT(name) text_line(cli, #name, run->name);
 #define LINE_TIME(name) time_line(cli, #name, run->name);
 #define LINE_BOOL(name) bool_line(cli, #name, run->name);
-#define LINE_INT(name)                                                     \
-    if (strcmp(#name, "state") == 0)                                       \
-        text_line(cli, #name, cra_run_state_name((cra_run_state)run->name)); \
-    else                                                                   \
+#define LINE_INT(name)                                                                                                 \
+    if (strcmp(#name, "state") == 0)                                                                                   \
+        text_line(cli, #name, cra_run_state_name((cra_run_state)run->name));                                           \
+    else                                                                                                               \
         int_line(cli, #name, run->name);
 #define LINE(kind, name, help) LINE_##kind(name)
     CRA_RUN_FIELDS(LINE)

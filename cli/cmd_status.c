@@ -48,12 +48,11 @@ static cra_status status_text(cra_cli *cli, const cra_status_report *report, cra
     for (int i = 0; i < CRA_RUN_STATES; i++)
         cra_cli_print(cli, "%-12s %10lld %14lld\n", cra_run_state_name((cra_run_state)i),
                       (long long)report->runs_by_state[i], (long long)report->records_by_state[i]);
-    cra_cli_print(cli,
-                  "\n%-24s %lld\n%-24s %lld\n%-24s %lld\n%-24s %lld\n%-24s %lld\n%-24s %lld\n%-24s %lld\n", "due now",
-                  (long long)report->due_now, "due within a day", (long long)report->due_1d, "due within 7 days",
-                  (long long)report->due_7d, "due, kept last time", (long long)report->overdue_kept, "held",
-                  (long long)report->held, "restores in progress", (long long)report->restoring,
-                  "runs with a failed step", (long long)report->failures);
+    cra_cli_print(cli, "\n%-24s %lld\n%-24s %lld\n%-24s %lld\n%-24s %lld\n%-24s %lld\n%-24s %lld\n%-24s %lld\n",
+                  "due now", (long long)report->due_now, "due within a day", (long long)report->due_1d,
+                  "due within 7 days", (long long)report->due_7d, "due, kept last time",
+                  (long long)report->overdue_kept, "held", (long long)report->held, "restores in progress",
+                  (long long)report->restoring, "runs with a failed step", (long long)report->failures);
     cra_buf text;
     cra_buf_init(&text, NULL);
     cra_status status = sweep.size > 0 ? cra_bson_to_json(sweep, CRA_JSON_RELAXED, &text, err) : CRA_OK;

@@ -25,8 +25,13 @@ typedef struct sweeping {
 static void on_item(void *user, const cra_item *item)
 {
     sweeping *sweep = user;
-    sweep->locked = sweep->locked || item->status == CRA_ITEM_LOCKED || item->reason == CRA_REASON_LOCKED;
-    cra_cli_on_item(&sweep->items, item);
+    cra_item kept = *item;
+    if (item->status == CRA_ITEM_LOCKED) { /* for a sweep that is no trouble: another worker does it */
+        kept.status = CRA_ITEM_KEPT;
+        kept.reason = CRA_REASON_LOCKED;
+    }
+    sweep->locked = sweep->locked || kept.reason == CRA_REASON_LOCKED;
+    cra_cli_on_item(&sweep->items, &kept);
 }
 
 static void take_options(const cra_cli *cli, const cra_cli_runs *runs, cra_sweep_options *out)
@@ -73,8 +78,8 @@ static cra_status tell_plan(cra_cli *cli, const cra_sweep_plan *plan, cra_cli_it
     summary(cli, (int64_t)items->tally.runs, exceeds ? 0 : swept, 0, due, exceeds ? "max_share" : NULL);
     if (!exceeds)
         return CRA_OK;
-    cra_error_set(err, CRA_CONFLICT, "sweep", "%lld runs are due, more than the share of the hot runs that may go at once",
-                  (long long)swept);
+    cra_error_set(err, CRA_CONFLICT, "sweep",
+                  "%lld runs are due, more than the share of the hot runs that may go at once", (long long)swept);
     cra_error_hint(err, "check the clock and the dates, then raise --max-share");
     return CRA_CONFLICT;
 }

@@ -47,7 +47,12 @@ void cra_cli_json_close(cra_cli_json *json, char bracket)
 /* Length of the well-formed UTF-8 sequence at `text`, 0 where there is none. */
 static size_t utf8_length(const unsigned char *text)
 {
-    size_t length = text[0] < 0x80 ? 1 : text[0] < 0xC2 ? 0 : text[0] < 0xE0 ? 2 : text[0] < 0xF0 ? 3 : text[0] < 0xF5 ? 4 : 0;
+    size_t length = text[0] < 0x80   ? 1
+                    : text[0] < 0xC2 ? 0
+                    : text[0] < 0xE0 ? 2
+                    : text[0] < 0xF0 ? 3
+                    : text[0] < 0xF5 ? 4
+                                     : 0;
     for (size_t i = 1; i < length; i++)
         if ((text[i] & 0xC0) != 0x80)
             return 0;

@@ -100,6 +100,44 @@ void cra_cli_print_json(cra_cli *cli, cra_cli_json *json)
     cra_cli_json_cleanup(json);
 }
 
+static void print_error_json(cra_cli *cli, cra_cli_json *json)
+{
+    finish_line(json);
+    pthread_mutex_lock(&cli->lock);
+    cra_cli_progress_clear(cli);
+    fwrite(json->text.data, 1, json->text.size, stderr);
+    pthread_mutex_unlock(&cli->lock);
+    cra_cli_json_cleanup(json);
+}
+
+void cra_cli_log(cra_cli *cli, cra_log_level level, const char *origin, const char *message)
+{
+    static const char *const words[] = {"error", "warning", "info", "debug"};
+    if (!cli->json) {
+        cra_cli_note(cli, "%s: %s%s%s", words[level], origin ? origin : "", origin ? ": " : "", message);
+        return;
+    }
+    cra_cli_json json;
+    cra_cli_json_begin(&json, "log");
+    cra_cli_json_put_text(&json, "level", words[level]);
+    cra_cli_json_put_text(&json, "origin", origin);
+    cra_cli_json_put_text(&json, "message", message);
+    print_error_json(cli, &json);
+}
+
+void cra_cli_warn(cra_cli *cli, const char *format, ...)
+{
+    va_list arguments;
+    if (cli->quiet)
+        return;
+    va_start(arguments, format);
+    char *text = format_text(format, arguments);
+    va_end(arguments);
+    if (text)
+        cra_cli_log(cli, CRA_LOG_WARN, NULL, text);
+    free(text);
+}
+
 void cra_cli_print_error(cra_cli *cli, const cra_error *error, int exit_code)
 {
     if (error->message[0] == '\0')
@@ -116,12 +154,7 @@ void cra_cli_print_error(cra_cli *cli, const cra_error *error, int exit_code)
     cra_cli_json_put_int(&json, "code", exit_code);
     cra_cli_json_put_text(&json, "message", error->message);
     cra_cli_json_put_text(&json, "hint", error->hint[0] != '\0' ? error->hint : NULL);
-    finish_line(&json);
-    pthread_mutex_lock(&cli->lock);
-    cra_cli_progress_clear(cli);
-    fwrite(json.text.data, 1, json.text.size, stderr);
-    pthread_mutex_unlock(&cli->lock);
-    cra_cli_json_cleanup(&json);
+    print_error_json(cli, &json);
 }
 
 cra_status cra_cli_output_status(cra_cli *cli, cra_error *err)
@@ -179,8 +212,8 @@ static bool is_trouble(const cra_item *item)
 {
     if (item->status == CRA_ITEM_OK)
         return false;
-    return item->status != CRA_ITEM_KEPT || (item->reason != CRA_REASON_NOT_DUE && item->reason != CRA_REASON_HELD &&
-                                             item->reason != CRA_REASON_LOCKED);
+    return item->status != CRA_ITEM_KEPT ||
+           (item->reason != CRA_REASON_NOT_DUE && item->reason != CRA_REASON_HELD && item->reason != CRA_REASON_LOCKED);
 }
 
 static const char *why(const cra_item *item)
@@ -252,10 +285,10 @@ void cra_cli_on_item(void *user, const cra_item *item)
     cra_error error = item->error;
     if (error.message[0] == '\0') {
         const char *text = why(item);
-        cra_status status = error.status < CRA_OK                ? error.status
-                            : item->status == CRA_ITEM_BAD       ? CRA_CORRUPT
-                            : item->status == CRA_ITEM_LOCKED    ? CRA_LOCKED
-                                                                 : CRA_IO;
+        cra_status status = error.status < CRA_OK             ? error.status
+                            : item->status == CRA_ITEM_BAD    ? CRA_CORRUPT
+                            : item->status == CRA_ITEM_LOCKED ? CRA_LOCKED
+                                                              : CRA_IO;
         cra_error_set(&error, status, "run", "%s: %s", item->run, text ? text : items->form->words[item->status]);
     }
     cra_cli_print_error(items->cli, &error, cra_status_exit_code(error.status));
@@ -288,8 +321,8 @@ cra_status cra_cli_items_status(const cra_cli_items *items, cra_status status, c
 
 static cra_cli_sum *next_sum(cra_cli *cli, const char *key)
 {
-    cra_cli_sum *sum = &cli->summary[cli->summary_count < CRA_CLI_SUMMARY_MAX - 1 ? cli->summary_count++
-                                                                                  : CRA_CLI_SUMMARY_MAX - 1];
+    cra_cli_sum *sum =
+        &cli->summary[cli->summary_count < CRA_CLI_SUMMARY_MAX - 1 ? cli->summary_count++ : CRA_CLI_SUMMARY_MAX - 1];
     memset(sum, 0, sizeof *sum);
     sum->key = key;
     return sum;
@@ -350,11 +383,8 @@ void cra_cli_print_summary(cra_cli *cli, FILE *stream)
     }
     cra_cli_json json;
     summary_json(cli, &json);
-    if (stream == stdout) {
+    if (stream == stdout)
         cra_cli_print_json(cli, &json);
-        return;
-    }
-    finish_line(&json);
-    fwrite(json.text.data, 1, json.text.size, stream);
-    cra_cli_json_cleanup(&json);
+    else
+        print_error_json(cli, &json);
 }

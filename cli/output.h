@@ -3,7 +3,8 @@
 #define CRA_CLI_OUTPUT_H
 
 /* What is told: answers and items on standard output, errors and notes on standard error. Every function may be
- * called from any thread; a failure of standard output sticks in `cli` and is asked for with cra_cli_output_status(). */
+ * called from any thread; a failure of standard output sticks in `cli` and is asked for with cra_cli_output_status().
+ */
 
 #include "cli.h"
 
@@ -11,8 +12,13 @@
 cra_status cra_cli_write(cra_cli *cli, const void *data, size_t size, cra_error *err);
 /* A line or more of text for people, control characters replaced. */
 void cra_cli_print(cra_cli *cli, const char *format, ...) CRA_PRINTF(2, 3);
-/* "crawlarchive: …" on standard error. */
+/* "crawlarchive: …" on standard error, for people. */
 void cra_cli_note(cra_cli *cli, const char *format, ...) CRA_PRINTF(2, 3);
+/* What is no error: the same with its level, or an object with message_type "log", so that scripts can parse every
+ * line of standard error. */
+void cra_cli_log(cra_cli *cli, cra_log_level level, const char *origin, const char *message);
+/* A warning of the command itself; nothing when it is to be quiet. */
+void cra_cli_warn(cra_cli *cli, const char *format, ...) CRA_PRINTF(2, 3);
 /* Finish `json` as one line of standard output, and free it. */
 void cra_cli_print_json(cra_cli *cli, cra_cli_json *json);
 /* Begin an object; `message_type` NULL: an answer or a row of a list. */

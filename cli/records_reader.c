@@ -61,7 +61,8 @@ static cra_status more(cra_cli_reader *reader, cra_error *err)
         reader->window.size -= reader->start;
         reader->start = 0;
     }
-    size_t room = reader->window.size > CHUNK ? reader->window.size : CHUNK; /* doubling: a long record is not quadratic */
+    size_t room =
+        reader->window.size > CHUNK ? reader->window.size : CHUNK; /* doubling: a long record is not quadratic */
     size_t got = 0;
     if (cra_buf_reserve(&reader->window, room) != CRA_OK)
         return no_memory(err);
@@ -300,8 +301,8 @@ static cra_status next_avro(cra_cli_reader *reader, cra_cli_record *out, cra_err
     const cra_doc_batch *batch = &reader->batch;
     out->offset = batch->block_offset;
     out->record = reader->index++;
-    out->bad = reader->dead < batch->dead_count &&
-               (batch->dead[reader->dead].record <= out->record || reader->rest.size == 0);
+    out->bad =
+        reader->dead < batch->dead_count && (batch->dead[reader->dead].record <= out->record || reader->rest.size == 0);
     if (!out->bad)
         return in_file(reader, cra_bson_next_document(&reader->rest, &out->document), err);
     const cra_dead_letter *letter = &batch->dead[reader->dead++];
@@ -365,8 +366,8 @@ static cra_status open_reader(cra_cli_reader *reader, const cra_avro_options *av
         status = guess(reader, err);
     if (status == CRA_OK && reader->format == CRA_FORMAT_AVRO) {
         cra_source source = {sizeof source, avro_read, NULL, reader};
-        status = in_file(reader,
-                         cra_avro_reader_open(NULL, avro, &source, (cra_bytes){NULL, 0}, &reader->avro, err), err);
+        status =
+            in_file(reader, cra_avro_reader_open(NULL, avro, &source, (cra_bytes){NULL, 0}, &reader->avro, err), err);
     }
     return status;
 }

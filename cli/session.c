@@ -14,8 +14,7 @@ extern char **environ;
 
 static void on_log(void *user, cra_log_level level, const char *origin, const char *message)
 {
-    static const char *const words[] = {"error", "warning", "info", "debug"};
-    cra_cli_note(user, "%s: %s: %s", words[level], origin, message);
+    cra_cli_log(user, level, origin, message);
 }
 
 /* Whether somebody sees progress: JSON lines of commands that declare them, else a line on a terminal. */
@@ -66,7 +65,8 @@ static cra_status find_config(cra_cli *cli, cra_error *err)
     if (!path)
         path = there(BESIDE) ? BESIDE : there(SYSTEM) ? SYSTEM : NULL;
     if (!path) {
-        cra_error_set(err, CRA_INVALID, "config", "no configuration file: neither --config nor $CRAWLARCHIVE_CONFIG "
+        cra_error_set(err, CRA_INVALID, "config",
+                      "no configuration file: neither --config nor $CRAWLARCHIVE_CONFIG "
                       "names one, and there is no ./" BESIDE " and no " SYSTEM);
         cra_error_hint(err, "'crawlarchive init' writes one");
         return CRA_INVALID;

@@ -10,14 +10,14 @@
 _Static_assert(CRA_CLI_COMMAND_END < 64, "the set of commands of an option is a word");
 
 const cra_cli_command cra_cli_commands[CRA_CLI_COMMAND_END] = {
-#define COMMAND(id, function, name, group, least, most, arguments, summary, description, json, e1, h1, e2, h2, codes) \
+#define COMMAND(id, function, name, group, least, most, arguments, summary, description, json, e1, h1, e2, h2, codes)  \
     {name, CRA_CLI_GROUP_##group, least, most, arguments, summary, description, json, {e1, h1, e2, h2}, codes},
 #include "options.def"
 #undef COMMAND
 };
 
 const cra_cli_option cra_cli_options[CRA_CLI_OPTION_END] = {
-#define OPTION(id, name, short_name, argument, kind, choices, default_text, help, commands) \
+#define OPTION(id, name, short_name, argument, kind, choices, default_text, help, commands)                            \
     {name, short_name, argument, CRA_CLI_##kind, choices, default_text, help, commands},
 #include "options.def"
 #undef OPTION

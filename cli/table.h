@@ -63,7 +63,7 @@ typedef struct cra_cli_option {
     char short_name;      /* 0 where there is none */
     const char *argument; /* NULL: a flag */
     cra_cli_kind kind;
-    const char *choices;  /* "a|b|c", ENUM only */
+    const char *choices; /* "a|b|c", ENUM only */
     const char *default_text;
     const char *help;
     uint64_t commands; /* bit 1 << cra_cli_command_id */

@@ -146,7 +146,8 @@ static void print_bash(FILE *out)
         fprintf(out, "    \"%s\")\n        if [[ \"$current\" == -* ]]; then COMPREPLY=($(compgen -W \"", name);
         print_words(out, (cra_cli_command_id)i);
         if (i == CRA_CLI_COMMAND_COMPLETION)
-            fputs("\" -- \"$current\")); else COMPREPLY=($(compgen -W \"bash zsh fish\" -- \"$current\")); fi ;;\n", out);
+            fputs("\" -- \"$current\")); else COMPREPLY=($(compgen -W \"bash zsh fish\" -- \"$current\")); fi ;;\n",
+                  out);
         else
             fputs("\" -- \"$current\")); else COMPREPLY=($(compgen -f -- \"$current\")); fi ;;\n", out);
     }
@@ -236,10 +237,11 @@ static void print_zsh(FILE *out)
                 zsh_option(out, &cra_cli_options[o]);
         fputs(" ;;\n", out);
     }
-    fputs("    esac\n}\n"
-          "if [ \"$funcstack[1]\" = _crawlarchive ]; then _crawlarchive \"$@\"; else compdef _crawlarchive crawlarchive; "
-          "fi\n",
-          out);
+    fputs(
+        "    esac\n}\n"
+        "if [ \"$funcstack[1]\" = _crawlarchive ]; then _crawlarchive \"$@\"; else compdef _crawlarchive crawlarchive; "
+        "fi\n",
+        out);
 }
 
 /* ---- fish ------------------------------------------------------------------------------------ */

@@ -119,7 +119,8 @@ bool cra_man_main(const char *folder)
     if (!page)
         return false;
     cra_man_section(page, "SYNOPSIS");
-    fputs("\\fBcrawlarchive\\fR [\\fIGLOBAL OPTIONS\\fR] \\fICOMMAND\\fR [\\fIOPTIONS\\fR] [\\fIARGUMENTS\\fR]\n", page);
+    fputs("\\fBcrawlarchive\\fR [\\fIGLOBAL OPTIONS\\fR] \\fICOMMAND\\fR [\\fIOPTIONS\\fR] [\\fIARGUMENTS\\fR]\n",
+          page);
     cra_man_section(page, "DESCRIPTION");
     cra_man_text(page, "crawlarchive moves crawl runs between a hot store and an archive of Avro files in object "
                        "storage. Runs leave the hot store on a schedule that reflects why they ended; a run leaves "
@@ -131,8 +132,8 @@ bool cra_man_main(const char *folder)
         fputc('\n', page);
         for (size_t i = 0; i < CRA_CLI_COMMAND_END; i++)
             if ((int)cra_cli_commands[i].group == group)
-                cra_man_tag(page, cra_cli_commands[i].name, cra_cli_commands[i].arguments[0] != '\0'
-                                                                ? cra_cli_commands[i].arguments : NULL,
+                cra_man_tag(page, cra_cli_commands[i].name,
+                            cra_cli_commands[i].arguments[0] != '\0' ? cra_cli_commands[i].arguments : NULL,
                             cra_cli_commands[i].summary);
     }
     cra_man_section(page, "GLOBAL OPTIONS");
@@ -141,10 +142,11 @@ bool cra_man_main(const char *folder)
         if (cra_cli_option_is_global(&cra_cli_options[i]))
             print_option(page, &cra_cli_options[i]);
     cra_man_section(page, "UNITS AND NAMES");
-    cra_man_text(page, "A duration is 500ms 30s 30m 12h 3d 2w 1d12h; a time is RFC 3339, a date is midnight UTC; a size "
-                       "is 64KiB 8MiB. A run is named by its id as the catalog shows it: first as a whole id, then as "
-                       "REPORT/RUN split at the first slash; an id that two reports hold is a usage error that lists "
-                       "the candidates.");
+    cra_man_text(page,
+                 "A duration is 500ms 30s 30m 12h 3d 2w 1d12h; a time is RFC 3339, a date is midnight UTC; a size "
+                 "is 64KiB 8MiB. A run is named by its id as the catalog shows it: first as a whole id, then as "
+                 "REPORT/RUN split at the first slash; an id that two reports hold is a usage error that lists "
+                 "the candidates.");
     cra_man_section(page, "OUTPUT");
     cra_man_text(page, output[0]);
     cra_man_paragraph(page, output[1]);

@@ -88,9 +88,10 @@ bool cra_man_catalog(const char *folder)
     if (!page)
         return false;
     cra_man_section(page, "DESCRIPTION");
-    cra_man_text(page, "The catalog holds one document for each run. These are its fields, their types, who writes them "
-                       "and what they say. In stores of your own the names can be mapped with catalog.fields. The lease "
-                       "of a run (owner, fence, expiry) stands in the same document and is written by its holder.");
+    cra_man_text(page,
+                 "The catalog holds one document for each run. These are its fields, their types, who writes them "
+                 "and what they say. In stores of your own the names can be mapped with catalog.fields. The lease "
+                 "of a run (owner, fence, expiry) stands in the same document and is written by its holder.");
     cra_man_section(page, "FIELDS");
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         const char *kind = fields[i][0];
