@@ -161,22 +161,32 @@ static void put_double(cra_buf *out, const char *name, double number)
     put_number(out, name, CRA_BSON_DOUBLE, bits, 8);
 }
 
-/* Mixed types, so that paging over them crosses every bracket. */
-static void put_id(cra_buf *out, int64_t index)
+int64_t cra_life_id_base(const char *run)
 {
+    uint32_t hash = 2166136261u;
+
+    for (const char *at = run; *at != '\0'; at++)
+        hash = (hash ^ (uint8_t)*at) * 16777619u;
+    return (int64_t)(hash % 20000u) * 100000;
+}
+
+/* Mixed types, so that paging over them crosses every bracket; runs of one collection share none. */
+static void put_id(cra_buf *out, const char *run, int64_t index)
+{
+    const int64_t number = cra_life_id_base(run) + index;
     uint8_t object_id[12] = {0x66, 0x5f};
-    char text[32];
+    char text[64];
 
     switch (index % 3) {
     case 0:
-        put_number(out, "_id", CRA_BSON_INT32, (uint64_t)index, 4);
+        put_number(out, "_id", CRA_BSON_INT32, (uint64_t)number, 4);
         break;
     case 1:
-        snprintf(text, sizeof(text), "record-%08lld", (long long)index);
+        snprintf(text, sizeof(text), "record-%010lld", (long long)number);
         assert_int_equal(cra_bson_put_string(out, "_id", text), CRA_OK);
         break;
     default:
-        little_endian(object_id + 4, (uint64_t)index, 8);
+        little_endian(object_id + 4, (uint64_t)number, 8);
         put(out, "_id", CRA_BSON_OBJECTID, object_id, sizeof(object_id));
         break;
     }
@@ -244,7 +254,7 @@ void cra_life_record(cra_buf *out, const char *run, int64_t index)
     cra_buf_init(&value, NULL);
     assert_int_equal(cra_run_value(run, &value, &type), CRA_OK);
     assert_int_equal(cra_bson_begin(out, &mark), CRA_OK);
-    put_id(out, index);
+    put_id(out, run, index);
     put(out, "run_id", type, value.data, value.size);
     put_scalars(out, index);
     put_oddities(out);

@@ -40,7 +40,9 @@ void cra_life_reopen(cra_life *life, const char *const *settings);
 /* Move the wall clock on. */
 void cra_life_advance(cra_life *life, int64_t duration_ms);
 
-/* Append record number `index` of a run: every BSON type, `_id`s of three types, the run field of `run`. */
+/* Append record number `index` of a run: every BSON type, `_id`s of three types, the run field of `run`. Every third
+ * record, from 0 on, has the int32 cra_life_id_base(run) + index as its `_id`. */
+int64_t cra_life_id_base(const char *run);
 void cra_life_record(cra_buf *out, const char *run, int64_t index);
 /* Register a run and put `count` records (numbers 0 …) into its collection. */
 void cra_life_make_run(cra_life *life, const char *report, const char *run, int64_t count);
