@@ -245,7 +245,7 @@ static cra_status start_merge(cra_digest_sorter *sorter, cra_error *err)
 cra_status cra_digest_sorter_rewind(cra_digest_sorter *sorter, cra_error *err)
 {
     if (sorter->spills_count == 0) {
-        if (!sorter->sorted)
+        if (!sorter->sorted && sorter->entries_count > 0)
             qsort(sorter->entries, sorter->entries_count, sizeof *sorter->entries, compare_entries);
         sorter->sorted = true;
         sorter->next = 0;
