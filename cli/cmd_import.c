@@ -29,16 +29,6 @@ static void summary(cra_cli *cli, const cra_result *result)
     cra_cli_print_summary(cli, stdout);
 }
 
-/* Some records stay out: the item names them, and no less than the others came in. */
-static void tell_refused(const cra_result *result, cra_error *err)
-{
-    const cra_item *item = cra_result_at(result, 0);
-    if (!item || (err->message[0] != '\0' && !item->detail))
-        return;
-    const char *reason = item->detail ? item->detail : cra_reason_text(item->reason);
-    cra_error_set(err, CRA_PARTIAL, "import", "%s", reason ? reason : "some records were not written");
-}
-
 cra_status cra_cmd_import(cra_cli *cli, cra_error *err)
 {
     const cra_cli_args *args = &cli->args;
@@ -54,10 +44,8 @@ cra_status cra_cmd_import(cra_cli *cli, cra_error *err)
     if (status == CRA_OK)
         status =
             cra_import_run(cli->engine, args->arguments[0], args->arguments[1], inputs, count, &options, &result, err);
-    if (result && (status == CRA_OK || status == CRA_PARTIAL))
+    if (result)
         summary(cli, result);
-    if (result && status == CRA_PARTIAL)
-        tell_refused(result, err);
     cra_result_free(result);
     for (size_t i = 0; files && i < count; i++)
         cra_cli_file_close(&files[i]);

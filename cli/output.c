@@ -252,6 +252,38 @@ static void item_text(cra_cli_items *items, const cra_item *item)
         cra_cli_print(cli, "%s\n", line);
 }
 
+/* The status behind an item that did not end well: its error's, else what its reason says. */
+static cra_status failure_of(const cra_item *item)
+{
+    if (item->status == CRA_ITEM_LOCKED)
+        return CRA_LOCKED;
+    if (item->status == CRA_ITEM_BAD)
+        return CRA_CORRUPT;
+    if (item->error.status < CRA_OK)
+        return item->error.status;
+    switch (item->reason) {
+    case CRA_REASON_NOT_FOUND:
+    case CRA_REASON_NO_ARCHIVE:
+        return CRA_NOT_FOUND;
+    case CRA_REASON_CORRUPT:
+    case CRA_REASON_INCOMPLETE:
+    case CRA_REASON_UNREADABLE:
+        return CRA_CORRUPT;
+    case CRA_REASON_CONFLICT:
+        return CRA_CONFLICT;
+    case CRA_REASON_DENIED:
+        return CRA_DENIED;
+    case CRA_REASON_UNAVAILABLE:
+        return CRA_UNAVAILABLE;
+    case CRA_REASON_CANCELLED:
+        return CRA_CANCELLED;
+    case CRA_REASON_INVALID:
+        return CRA_INVALID;
+    default:
+        return CRA_IO;
+    }
+}
+
 static void tally_add(cra_cli_tally *tally, const cra_item *item)
 {
     tally->runs++;
@@ -261,13 +293,7 @@ static void tally_add(cra_cli_tally *tally, const cra_item *item)
             tally->sums[i] += item->counts[i];
     if (item->status == CRA_ITEM_OK || item->status == CRA_ITEM_KEPT)
         return;
-    cra_status failure = item->error.status;
-    if (item->status == CRA_ITEM_LOCKED)
-        failure = CRA_LOCKED;
-    else if (item->status == CRA_ITEM_BAD)
-        failure = CRA_CORRUPT;
-    else if (failure >= CRA_OK)
-        failure = CRA_IO;
+    cra_status failure = failure_of(item);
     tally->failure = tally->failure == CRA_OK || tally->failure == failure ? failure : CRA_IO;
 }
 
@@ -283,13 +309,10 @@ void cra_cli_on_item(void *user, const cra_item *item)
     if (!is_trouble(item))
         return;
     cra_error error = item->error;
-    if (error.message[0] == '\0') {
+    if (error.message[0] == '\0' || error.status >= CRA_OK) {
         const char *text = why(item);
-        cra_status status = error.status < CRA_OK             ? error.status
-                            : item->status == CRA_ITEM_BAD    ? CRA_CORRUPT
-                            : item->status == CRA_ITEM_LOCKED ? CRA_LOCKED
-                                                              : CRA_IO;
-        cra_error_set(&error, status, "run", "%s: %s", item->run, text ? text : items->form->words[item->status]);
+        cra_error_set(&error, failure_of(item), "run", "%s: %s", item->run,
+                      text ? text : items->form->words[item->status]);
     }
     cra_cli_print_error(items->cli, &error, cra_status_exit_code(error.status));
 }
