@@ -44,9 +44,9 @@ struct cra_hot_writer {
     cra_buf documents;
     struct row *rows;
     size_t rows_count;
-    cra_bytes *views;          /* batch_docs of each of these */
+    cra_bytes *views; /* batch_docs of each of these */
     cra_write_result *results;
-    size_t *sent;              /* row of each view */
+    size_t *sent; /* row of each view */
     struct lookup *lookups;
     size_t lookups_count;
     cra_value *ids;
@@ -301,8 +301,7 @@ static cra_status fetch_group(cra_hot_writer *writer, size_t from, size_t to, cr
     while ((status = cra_bson_next_document(&stream, &document)) == CRA_OK) {
         status = match_fetched(writer, document, from, to);
         if (status != CRA_OK)
-            return cra_error_set(err, status, ORIGIN, "collection %s: a record cannot be compared",
-                                 writer->collection);
+            return cra_error_set(err, status, ORIGIN, "collection %s: a record cannot be compared", writer->collection);
     }
     if (status != CRA_DONE)
         return cra_error_set(err, status, ORIGIN, "collection %s: a record is not whole", writer->collection);

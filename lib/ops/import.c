@@ -92,9 +92,9 @@ static cra_status prepare(struct importer *im, cra_error *err)
     const cra_config *config = cra_engine_config(im->engine);
     const int64_t docs = im->options.batch_docs > 0 ? im->options.batch_docs
                                                     : cra_config_report_int(config, "import.batch_docs", im->report, 0);
-    const int64_t bytes =
-        im->options.batch_bytes > 0 ? im->options.batch_bytes
-                                    : cra_config_report_int(config, "import.batch_bytes", im->report, 0);
+    const int64_t bytes = im->options.batch_bytes > 0
+                              ? im->options.batch_bytes
+                              : cra_config_report_int(config, "import.batch_bytes", im->report, 0);
 
     CRA_TRY(find_run(im, err));
     CRA_TRY(check_state(im, cra_run_doc_of(im->run), err));
@@ -121,8 +121,8 @@ static cra_status write_record(struct importer *im, cra_bytes document, cra_valu
 
     *no_id = false;
     cra_buf_clear(&im->prepared);
-    status = cra_record_prepare(document, im->scope.scope.run_field, im->scope.scope.run_value, id, &im->prepared,
-                                &why);
+    status =
+        cra_record_prepare(document, im->scope.scope.run_field, im->scope.scope.run_value, id, &im->prepared, &why);
     if (status == CRA_OK)
         return cra_hot_writer_add(im->writer, cra_buf_bytes(&im->prepared), err);
     if (status == CRA_NOT_FOUND) {
@@ -275,8 +275,8 @@ static cra_status judge(const struct importer *im, cra_error *err)
 
     if (counts->conflict == 0 && counts->failed == 0)
         return CRA_OK;
-    return cra_error_set(err, CRA_PARTIAL, ORIGIN, "run %s/%s: %lld of %lld records were not taken: %.300s",
-                         im->report, im->id, (long long)(counts->conflict + counts->failed), (long long)counts->read,
+    return cra_error_set(err, CRA_PARTIAL, ORIGIN, "run %s/%s: %lld of %lld records were not taken: %.300s", im->report,
+                         im->id, (long long)(counts->conflict + counts->failed), (long long)counts->read,
                          cra_hot_writer_detail(im->writer));
 }
 

@@ -21,7 +21,7 @@ struct comparison {
     cra_buf wanted;  /* as configured */
     cra_buf present; /* normalised */
     size_t bad;
-    cra_error *err;  /* of the call, nullable */
+    cra_error *err; /* of the call, nullable */
 };
 
 static cra_status no_memory(cra_error *err)
@@ -149,8 +149,8 @@ static cra_status compare(struct comparison *c, cra_error *err)
     CRA_TRY(cra_index_spec_diff(cra_engine_allocator(c->engine), cra_buf_bytes(&c->wanted), cra_buf_bytes(&c->present),
                                 take_difference, c, err));
     if (c->create && c->bad > 0)
-        return cra_error_set(err, CRA_PARTIAL, ORIGIN, "collection %s: %zu indexes are not as wanted",
-                             collection_of(c), c->bad);
+        return cra_error_set(err, CRA_PARTIAL, ORIGIN, "collection %s: %zu indexes are not as wanted", collection_of(c),
+                             c->bad);
     return CRA_OK;
 }
 
@@ -176,11 +176,11 @@ static cra_status list(struct comparison *c, cra_error *err)
 
 /* ---- the calls -------------------------------------------------------------------------------- */
 
-static cra_status run(cra_engine *engine, const cra_index_options *options, cra_index_fn each, void *user, bool create_missing,
-                      cra_status (*body)(struct comparison *c, cra_error *err), cra_error *err)
+static cra_status run(cra_engine *engine, const cra_index_options *options, cra_index_fn each, void *user,
+                      bool create_missing, cra_status (*body)(struct comparison *c, cra_error *err), cra_error *err)
 {
-    struct comparison c = {.engine = engine, .options = CRA_INDEX_OPTIONS_INIT, .each = each, .user = user,
-                           .create = create_missing};
+    struct comparison c = {
+        .engine = engine, .options = CRA_INDEX_OPTIONS_INIT, .each = each, .user = user, .create = create_missing};
     const cra_allocator *allocator;
     cra_status status;
 

@@ -14,8 +14,8 @@ typedef struct cra_input_bytes {
     const char *name; /* for messages, borrowed */
     cra_source source;
     cra_buf window;
-    size_t start;    /* of what is not consumed yet, in the window */
-    int64_t offset;  /* of `start` in the file */
+    size_t start;   /* of what is not consumed yet, in the window */
+    int64_t offset; /* of `start` in the file */
     bool ended;
 } cra_input_bytes;
 

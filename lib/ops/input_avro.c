@@ -15,7 +15,7 @@ struct avro_input {
     cra_input_bytes *bytes;
     cra_avro_reader *reader;
     cra_doc_batch batch;
-    size_t dead;      /* dead letters told so far */
+    size_t dead; /* dead letters told so far */
     char refused[400];
 };
 

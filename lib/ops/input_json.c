@@ -85,8 +85,8 @@ static cra_status peek(struct json_input *self, char *out, cra_error *err)
         size_t blank = 0;
         CRA_TRY(cra_input_bytes_fill(self->bytes, 1, err));
         view = cra_input_bytes_view(self->bytes);
-        while (blank < view.size && (view.data[blank] == ' ' || view.data[blank] == '\t' ||
-                                     view.data[blank] == '\n' || view.data[blank] == '\r'))
+        while (blank < view.size && (view.data[blank] == ' ' || view.data[blank] == '\t' || view.data[blank] == '\n' ||
+                                     view.data[blank] == '\r'))
             blank++;
         consume(self, blank);
         if (blank < view.size || view.size == 0) {

@@ -210,8 +210,7 @@ cra_status cra_mark_cursor_find(cra_mark_cursor *cursor, uint64_t tag, bool *fou
             return CRA_OK;
         if (at == tag) {
             *found = true;
-            *value = (int64_t)get_big(cursor->window.data +
-                                      (size_t)(cursor->position - cursor->first) * MARK_SIZE + 8);
+            *value = (int64_t)get_big(cursor->window.data + (size_t)(cursor->position - cursor->first) * MARK_SIZE + 8);
             return CRA_OK;
         }
         cursor->position++;

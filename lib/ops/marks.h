@@ -35,7 +35,7 @@ cra_status cra_marks_add_occurrences(cra_marks *marks, cra_digest_sorter *entrie
 /* Looks marks up; belongs to one thread. Ascending tags cost next to nothing, others a search in the file. */
 typedef struct cra_mark_cursor {
     const cra_marks *marks;
-    cra_buf window;  /* the marks from number `first` on */
+    cra_buf window; /* the marks from number `first` on */
     int64_t first;
     int64_t position;
     uint64_t last_tag;

@@ -76,8 +76,8 @@ static cra_status find_id(cra_bytes document, cra_bson_element *out, cra_error *
 }
 
 /* BSON elements delimit themselves, so their concatenation is unambiguous without the document's frame. */
-cra_status cra_record_content_digest(cra_bytes document, const cra_digest_rule *rule, cra_digest *out,
-                                     cra_buf *scratch, cra_error *err)
+cra_status cra_record_content_digest(cra_bytes document, const cra_digest_rule *rule, cra_digest *out, cra_buf *scratch,
+                                     cra_error *err)
 {
     cra_sha256 hash;
     cra_bson_iter iter;
@@ -132,8 +132,8 @@ static cra_status check_run(cra_bytes document, const char *run_field, cra_value
 
     *absent = status == CRA_NOT_FOUND;
     if (*absent && dotted)
-        return cra_error_set(err, CRA_INVALID, ORIGIN,
-                             "the record has no '%s', and a nested run field is never added", run_field);
+        return cra_error_set(err, CRA_INVALID, ORIGIN, "the record has no '%s', and a nested run field is never added",
+                             run_field);
     if (*absent)
         return CRA_OK;
     if (status != CRA_OK)

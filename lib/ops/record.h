@@ -28,8 +28,8 @@ typedef struct cra_digest_rule {
 } cra_digest_rule;
 
 /* Digest of a record's bytes with `_id` first, less what the rule leaves out. */
-cra_status cra_record_content_digest(cra_bytes document, const cra_digest_rule *rule, cra_digest *out,
-                                     cra_buf *scratch, cra_error *err);
+cra_status cra_record_content_digest(cra_bytes document, const cra_digest_rule *rule, cra_digest *out, cra_buf *scratch,
+                                     cra_error *err);
 
 /* Append `document` as the hot store holds it: `_id` first, the run field with `run_value` where absent (appended
  * last). `id` is used where the document has none (type 0: then CRA_NOT_FOUND is returned for such a document).

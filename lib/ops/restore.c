@@ -30,8 +30,7 @@ struct batch {
 
 static int64_t choose(const struct batch *batch, int64_t given, const char *key, int64_t fallback)
 {
-    return given > 0 ? given
-                     : cra_config_report_int(cra_engine_config(batch->engine), key, batch->report, fallback);
+    return given > 0 ? given : cra_config_report_int(cra_engine_config(batch->engine), key, batch->report, fallback);
 }
 
 static void resolve_options(struct batch *batch)
@@ -100,8 +99,7 @@ static void *job_of(const char *run)
 
 static cra_status run_parallel(struct batch *batch, const char *const *runs, size_t count, cra_error *err)
 {
-    const size_t workers =
-        (size_t)batch->options.parallel_runs < count ? (size_t)batch->options.parallel_runs : count;
+    const size_t workers = (size_t)batch->options.parallel_runs < count ? (size_t)batch->options.parallel_runs : count;
     const cra_pool_options options = {workers, workers, true, restore_one, NULL, batch};
     cra_pool *pool;
     cra_status status = CRA_OK, waited;

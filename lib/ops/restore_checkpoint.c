@@ -158,8 +158,7 @@ static void take(cra_restore_job *job, cra_bytes document)
 
     if (!fits(job, document))
         return;
-    if (cra_bson_find(document, "parts", 5, &parts) == CRA_OK &&
-        take_parts(job, cra_value_document(parts)) == CRA_OK)
+    if (cra_bson_find(document, "parts", 5, &parts) == CRA_OK && take_parts(job, cra_value_document(parts)) == CRA_OK)
         return;
     memset(job->parts, 0, job->set.manifest.parts_count * sizeof(*job->parts));
 }

@@ -54,8 +54,7 @@ static cra_status refuse_ttl(cra_restore_job *job, cra_bytes spec, bool present,
     job->reason = CRA_REASON_TTL_INDEX;
     cra_error_set(err, CRA_CONFLICT, ORIGIN, "collection %s: TTL index %s %s remove the restored records",
                   job->scope.scope.collection, name, present ? "would" : "is asked for and would");
-    cra_error_hint(err, present ? "drop the index, or restore --into another collection"
-                                : "--skip-ttl leaves it out");
+    cra_error_hint(err, present ? "drop the index, or restore --into another collection" : "--skip-ttl leaves it out");
     return CRA_CONFLICT;
 }
 

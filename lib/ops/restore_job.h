@@ -41,19 +41,19 @@ typedef struct cra_restore_job {
     cra_run_guard *guard;
     cra_restore_mode mode;
     cra_archive_set set;
-    cra_hot_scope scope;         /* of the target */
-    cra_marks *occurrences;      /* of records without `_id`; NULL: each is the first */
-    cra_marks *losers;           /* records that another version of theirs wins over; NULL: none */
-    bool derived_ids;            /* the archive holds records without `_id` */
-    int64_t distinct;            /* records that the hot store must hold afterwards; -1: not known */
-    int64_t superseded;          /* number of losers */
-    cra_restore_part *parts;     /* one a part of the manifest */
-    cra_hot_counts total;        /* of all parts */
-    int64_t recount_fresh;       /* inserted by a later pass */
+    cra_hot_scope scope;     /* of the target */
+    cra_marks *occurrences;  /* of records without `_id`; NULL: each is the first */
+    cra_marks *losers;       /* records that another version of theirs wins over; NULL: none */
+    bool derived_ids;        /* the archive holds records without `_id` */
+    int64_t distinct;        /* records that the hot store must hold afterwards; -1: not known */
+    int64_t superseded;      /* number of losers */
+    cra_restore_part *parts; /* one a part of the manifest */
+    cra_hot_counts total;    /* of all parts */
+    int64_t recount_fresh;   /* inserted by a later pass */
     int64_t dead_letters;
-    cra_reason reason;           /* why it failed so far */
-    char detail[600];            /* the first thing that went wrong, for people */
-    cra_error error;             /* with it */
+    cra_reason reason; /* why it failed so far */
+    char detail[600];  /* the first thing that went wrong, for people */
+    cra_error error;   /* with it */
 } cra_restore_job;
 
 /* Keep the first failure. */

@@ -23,9 +23,9 @@
 struct pass {
     cra_restore_job *job;
     cra_restore_pass kind;
-    cra_mutex mutex;         /* guards job->parts, job's failure, and what follows */
-    cra_hot_counts tail;     /* of records that no checkpoint covers */
-    int64_t records, bytes;  /* done, for the heartbeat */
+    cra_mutex mutex;        /* guards job->parts, job's failure, and what follows */
+    cra_hot_counts tail;    /* of records that no checkpoint covers */
+    int64_t records, bytes; /* done, for the heartbeat */
     int64_t saved_ms;
     bool unsaved;
 };
@@ -39,8 +39,8 @@ struct part_work {
     cra_hot_writer *writer;
     cra_mark_cursor occurrences, losers;
     cra_buf prepared;
-    int64_t first;            /* records that an earlier attempt brought */
-    int64_t number;           /* of the next record */
+    int64_t first;  /* records that an earlier attempt brought */
+    int64_t number; /* of the next record */
     int64_t offset;
     int64_t told_records, told_bytes; /* of the writer's counts, told to the heartbeat */
     int64_t committed_ms;
@@ -128,8 +128,7 @@ static bool commit_is_due(const struct part_work *work)
 {
     const cra_restore_options *options = &work->job->options;
     const cra_hot_counts *counts = cra_hot_writer_counts(work->writer);
-    const int64_t elapsed =
-        cra_context_monotonic_ms(cra_engine_context(work->job->engine)) - work->committed_ms;
+    const int64_t elapsed = cra_context_monotonic_ms(cra_engine_context(work->job->engine)) - work->committed_ms;
 
     return counts->read - work->committed.read >= options->batch_docs * CHECKPOINT_BATCHES ||
            counts->bytes - work->committed.bytes >= options->batch_bytes * CHECKPOINT_BATCHES ||
@@ -376,9 +375,9 @@ static cra_status restore_part(struct pass *pass, size_t index, cra_error *err)
     cra_buf_init(&work.prepared, job->allocator);
     cra_mark_cursor_init(&work.occurrences, job->occurrences, job->allocator);
     cra_mark_cursor_init(&work.losers, job->losers, job->allocator);
-    status = cra_hot_writer_new(job->engine, job->scope.scope.collection, job->options.batch_docs,
-                                job->options.batch_bytes, pass->kind == CRA_RESTORE_PASS_COMPARE, admit, &work,
-                                &work.writer, err);
+    status =
+        cra_hot_writer_new(job->engine, job->scope.scope.collection, job->options.batch_docs, job->options.batch_bytes,
+                           pass->kind == CRA_RESTORE_PASS_COMPARE, admit, &work, &work.writer, err);
     if (status == CRA_OK)
         status = work_part(&work, err);
     cra_hot_writer_free(work.writer);

@@ -69,8 +69,7 @@ static cra_status choose_mode(cra_restore_job *job, cra_error *err)
                         "'%s' is the run's own collection: restore it without naming one", run->collection);
         return CRA_OK;
     }
-    job->mode = run->state == CRA_RUN_HOT || run->state == CRA_RUN_RESTORED ? CRA_RESTORE_COMPARE
-                                                                            : CRA_RESTORE_INSERT;
+    job->mode = run->state == CRA_RUN_HOT || run->state == CRA_RUN_RESTORED ? CRA_RESTORE_COMPARE : CRA_RESTORE_INSERT;
     return CRA_OK;
 }
 

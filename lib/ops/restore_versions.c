@@ -24,13 +24,13 @@ struct contested {
     uint64_t tag;
     uint8_t *version; /* order key of the version field; NULL: none seen */
     size_t version_size;
-    bool tie;         /* two contents share the highest version */
+    bool tie; /* two contents share the highest version */
 };
 
 struct resolver {
     cra_restore_job *job;
-    cra_digest_sorter *ids;     /* of records with `_id` */
-    cra_digest_sorter *bare;    /* of records without; NULL until there is one */
+    cra_digest_sorter *ids;      /* of records with `_id` */
+    cra_digest_sorter *bare;     /* of records without; NULL until there is one */
     struct contested *contested; /* ordered by id */
     size_t count, capacity;
     const char *version_field;
@@ -107,8 +107,8 @@ static cra_status add_bare(struct resolver *resolver, cra_bytes document, uint64
     cra_digest_entry entry;
 
     if (resolver->bare == NULL)
-        CRA_TRY(cra_digest_sorter_new(resolver->job->allocator, resolver->folder, resolver->memory / 4,
-                                      &resolver->bare, err));
+        CRA_TRY(cra_digest_sorter_new(resolver->job->allocator, resolver->folder, resolver->memory / 4, &resolver->bare,
+                                      err));
     memset(&entry, 0, sizeof(entry));
     cra_record_bytes_digest(document, &entry.key);
     entry.tag = tag;
@@ -219,9 +219,7 @@ static cra_status take_version(struct resolver *resolver, struct contested *slot
                                uint64_t tag, cra_error *err)
 {
     const cra_buf *key = &resolver->order_key;
-    const int order = slot->version == NULL
-                          ? 1
-                          : compare_keys(key->data, key->size, slot->version, slot->version_size);
+    const int order = slot->version == NULL ? 1 : compare_keys(key->data, key->size, slot->version, slot->version_size);
     uint8_t *copy;
 
     if (order < 0)
@@ -323,8 +321,8 @@ static cra_status count_occurrences(struct resolver *resolver, cra_error *err)
 
 static cra_status resolve(struct resolver *resolver, cra_error *err)
 {
-    CRA_TRY(cra_digest_sorter_new(resolver->job->allocator, resolver->folder, resolver->memory / 2, &resolver->ids,
-                                  err));
+    CRA_TRY(
+        cra_digest_sorter_new(resolver->job->allocator, resolver->folder, resolver->memory / 2, &resolver->ids, err));
     CRA_TRY(visit_archive(resolver, add_digest, err));
     CRA_TRY(find_contested(resolver, err));
     if (resolver->count > 0) {

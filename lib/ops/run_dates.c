@@ -253,8 +253,8 @@ static cra_status hold_run(void *user, cra_run_doc *run, cra_time_ms now, cra_er
     if (run->held == hold->held && (!hold->held || same_reason))
         return CRA_DONE;
     run->held = hold->held;
-    if (cra_run_doc_set_text(&run->hold_reason, hold->held ? hold->reason : NULL,
-                             cra_engine_allocator(hold->engine)) != CRA_OK)
+    if (cra_run_doc_set_text(&run->hold_reason, hold->held ? hold->reason : NULL, cra_engine_allocator(hold->engine)) !=
+        CRA_OK)
         return no_memory(err);
     return CRA_OK;
 }
@@ -325,7 +325,7 @@ cra_status cra_run_sync_needed(cra_engine *engine, const cra_run *run, bool *out
     }
     *out = why == NULL;
     if (reason != NULL)
-        *reason = why != NULL ? why
+        *reason = why != NULL                      ? why
                   : doc->state == CRA_RUN_RESTORED ? "its restored window has ended"
                                                    : "it is hot and was never swept";
     return CRA_OK;

@@ -33,7 +33,7 @@ struct cra_run_guard {
     char *run;
     int64_t ttl_ms;
     int64_t margin_ms;
-    cra_mutex mutex;   /* guards lease, checkpoints */
+    cra_mutex mutex; /* guards lease, checkpoints */
     bool mutex_ready;
     cra_lease lease;
     bool held;
@@ -187,8 +187,8 @@ cra_status cra_run_guard_check(cra_run_guard *guard, cra_error *err)
     if (cra_run_progress_cancelled(guard->progress) || cra_cancel_requested(guard->context))
         return cra_error_set(err, CRA_CANCELLED, ORIGIN, "run %s/%s: stopped as asked", guard->report, guard->run);
     if (atomic_load(&guard->lost))
-        return cra_error_set(err, CRA_LOCKED, ORIGIN, "run %s/%s: the lease was taken by another worker",
-                             guard->report, guard->run);
+        return cra_error_set(err, CRA_LOCKED, ORIGIN, "run %s/%s: the lease was taken by another worker", guard->report,
+                             guard->run);
     if (cra_context_monotonic_ms(guard->context) >= atomic_load(&guard->local_deadline_ms))
         return cra_error_set(err, CRA_LOCKED, ORIGIN, "run %s/%s: the lease could not be renewed in time",
                              guard->report, guard->run);
@@ -285,8 +285,8 @@ cra_status cra_run_guard_update(cra_run_guard *guard, cra_run_change_fn change, 
         if (atomic_load(&guard->lost))
             return cra_error_set(err, CRA_LOCKED, ORIGIN, "run %s/%s: the lease was taken by another worker",
                                  guard->report, guard->run);
-        status = note_status(guard, try_update(guard->engine, guard->report, guard->run, &lease, change, user, &next,
-                                               &again, &error));
+        status = note_status(
+            guard, try_update(guard->engine, guard->report, guard->run, &lease, change, user, &next, &again, &error));
         if (status == CRA_OK)
             adopt_doc(guard, &next);
         else
@@ -432,8 +432,8 @@ cra_status cra_run_guard_checkpoint_remove(cra_run_guard *guard, const char *nam
     if (known == NULL) {
         status = no_memory(err);
     } else {
-        status = note_status(guard, cra_catalog_checkpoint_remove(guard->catalog, guard->report, guard->run, name,
-                                                                  &guard->lease, err));
+        status = note_status(
+            guard, cra_catalog_checkpoint_remove(guard->catalog, guard->report, guard->run, name, &guard->lease, err));
         known->version = status == CRA_OK ? 0 : -1;
     }
     cra_mutex_unlock(&guard->mutex);

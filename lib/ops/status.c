@@ -16,8 +16,9 @@ struct collector {
 /* Whether the run leaves the hot store by itself one day, and when. */
 static bool has_date(const cra_run_doc *run, const cra_decision *decision)
 {
-    return run->outcome != NULL && (run->state == CRA_RUN_HOT || run->state == CRA_RUN_RESTORED ||
-                                    run->state == CRA_RUN_RESTORING || run->state == CRA_RUN_SWEEPING) &&
+    return run->outcome != NULL &&
+           (run->state == CRA_RUN_HOT || run->state == CRA_RUN_RESTORED || run->state == CRA_RUN_RESTORING ||
+            run->state == CRA_RUN_SWEEPING) &&
            decision->archive_at != CRA_TIME_NONE &&
            (decision->reason == CRA_REASON_NONE || decision->reason == CRA_REASON_NOT_DUE);
 }

@@ -69,8 +69,7 @@ typedef struct cra_life_bytes {
 cra_input cra_life_input(cra_life_bytes *state, const char *name, const void *data, size_t size, cra_format format);
 
 /* Fail the test with the error's message unless `status` is `expected`. */
-#define cra_life_expect(status, expected, error) \
-    cra_life_expect_at((status), (expected), (error), __FILE__, __LINE__)
+#define cra_life_expect(status, expected, error) cra_life_expect_at((status), (expected), (error), __FILE__, __LINE__)
 void cra_life_expect_at(cra_status status, cra_status expected, const cra_error *error, const char *file, int line);
 
 #endif

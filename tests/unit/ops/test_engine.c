@@ -223,8 +223,8 @@ static void opening_without_memory(void **state)
 
 int main(void)
 {
-#define BOTH(name) \
-    cmocka_unit_test_setup_teardown(name, set_up_memory, tear_down), \
+#define BOTH(name)                                                                                                     \
+    cmocka_unit_test_setup_teardown(name, set_up_memory, tear_down),                                                   \
         cmocka_unit_test_setup_teardown(name, set_up_sqlite, tear_down)
     const struct CMUnitTest tests[] = {
         BOTH(an_engine_holds_what_the_configuration_names),

@@ -54,11 +54,11 @@ static cra_run_guard *acquire(cra_life *life)
 }
 
 /* Wait for something that other threads bring about. */
-#define EVENTUALLY(condition) \
-    do { \
-        for (int tries = 0; !(condition) && tries < 500; tries++) \
-            cra_os_sleep_ms(10); \
-        assert_true(condition); \
+#define EVENTUALLY(condition)                                                                                          \
+    do {                                                                                                               \
+        for (int tries = 0; !(condition) && tries < 500; tries++)                                                      \
+            cra_os_sleep_ms(10);                                                                                       \
+        assert_true(condition);                                                                                        \
     } while (0)
 
 static void one_holds_a_run(void **state)
@@ -282,8 +282,8 @@ static void a_request_stops_the_operation(void **state)
 
 int main(void)
 {
-#define BOTH(name) \
-    cmocka_unit_test_setup_teardown(name, set_up_memory, tear_down), \
+#define BOTH(name)                                                                                                     \
+    cmocka_unit_test_setup_teardown(name, set_up_memory, tear_down),                                                   \
         cmocka_unit_test_setup_teardown(name, set_up_sqlite, tear_down)
     const struct CMUnitTest tests[] = {
         BOTH(one_holds_a_run),

@@ -20,11 +20,11 @@ static struct script {
     cra_buf stored[CAPACITY]; /* documents */
     size_t count;
     int64_t calls;
-    int64_t fail_call;        /* this call answers `fail_status`, 1-based; 0: none */
-    int64_t fail_calls;       /* and so do that many behind it */
+    int64_t fail_call;  /* this call answers `fail_status`, 1-based; 0: none */
+    int64_t fail_calls; /* and so do that many behind it */
     cra_status fail_status;
-    bool write_all_the_same;  /* what was sent arrives though the answer is lost */
-    size_t refuse;            /* row that is refused for itself, 1-based */
+    bool write_all_the_same; /* what was sent arrives though the answer is lost */
+    size_t refuse;           /* row that is refused for itself, 1-based */
     size_t max_docs_seen, max_bytes_seen;
     int64_t deadline_seen;
     bool fetch_fails;
@@ -89,7 +89,8 @@ static cra_status scripted_write(void *self, const char *collection, const cra_b
                                  int64_t deadline_ms, cra_write_result *results, cra_error *err)
 {
     const int64_t call = ++script.calls;
-    const bool fails = script.fail_call != 0 && call >= script.fail_call && call <= script.fail_call + script.fail_calls;
+    const bool fails =
+        script.fail_call != 0 && call >= script.fail_call && call <= script.fail_call + script.fail_calls;
     size_t bytes = 0;
 
     (void)self;
@@ -281,9 +282,9 @@ static void make_writer(struct fixture *f, int64_t docs, int64_t bytes, bool com
 {
     cra_error error = {0};
 
-    cra_life_expect(cra_hot_writer_new(f->life.engine, "records", docs, bytes, compare_only, admit, f, &f->writer,
-                                       &error),
-                    CRA_OK, &error);
+    cra_life_expect(
+        cra_hot_writer_new(f->life.engine, "records", docs, bytes, compare_only, admit, f, &f->writer, &error), CRA_OK,
+        &error);
 }
 
 static cra_status add(struct fixture *f, const char *json)

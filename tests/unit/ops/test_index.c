@@ -228,8 +228,8 @@ static void a_collection_must_be_named(void **state)
 
 int main(void)
 {
-#define BOTH(name) \
-    cmocka_unit_test_setup_teardown(name, set_up_memory, tear_down), \
+#define BOTH(name)                                                                                                     \
+    cmocka_unit_test_setup_teardown(name, set_up_memory, tear_down),                                                   \
         cmocka_unit_test_setup_teardown(name, set_up_sqlite, tear_down)
     const struct CMUnitTest tests[] = {
         BOTH(what_is_missing_is_created_once),

@@ -112,14 +112,10 @@ static size_t count_lines(const struct fixture *f)
 static void json_comes_in_any_shape(void **state)
 {
     static const char *const shapes[] = {
-        "[{\"a\":1},{\"a\":2}]",
-        " [ {\"a\":1} ,\n {\"a\":2} ] \n",
-        "{\"a\":1}\n{\"a\":2}\n",
-        "{\"a\":1}\r\n\r\n{\"a\":2}",
-        "{\"a\":1}{\"a\":2}",
-        "\xEF\xBB\xBF{\"a\":1}\n{\"a\":2}",
-        "[{\"a\":1}]\n[{\"a\":2}]",
-        "[]{\"a\":1}[]\n{\"a\":2}",
+        "[{\"a\":1},{\"a\":2}]",    " [ {\"a\":1} ,\n {\"a\":2} ] \n",
+        "{\"a\":1}\n{\"a\":2}\n",   "{\"a\":1}\r\n\r\n{\"a\":2}",
+        "{\"a\":1}{\"a\":2}",       "\xEF\xBB\xBF{\"a\":1}\n{\"a\":2}",
+        "[{\"a\":1}]\n[{\"a\":2}]", "[]{\"a\":1}[]\n{\"a\":2}",
     };
     struct fixture *f = *state;
     cra_buf expected;
@@ -161,16 +157,11 @@ static void bad_json_names_its_place_behind_whole_records(void **state)
         size_t records;
         const char *place;
     } cases[] = {
-        {"{\"a\":1}\n{\"a\":", 1, "line 2"},
-        {"[{\"a\":1},\n{\"a\":2}", 2, "line 2"},
-        {"[{\"a\":1} {\"a\":2}]", 1, "','"},
-        {"{\"a\":1}\n]", 1, "line 2"},
-        {"{\"a\":1}\n\n5", 1, "line 3"},
-        {"[1,2]", 0, "object"},
-        {"[[{\"a\":1}]]", 0, "array"},
-        {"{\"a\":1}\n{\"a\" 2}\n", 1, "line 2"},
-        {"{\"a\":1},{\"a\":2}", 1, "','"},
-        {"[{\"a\":1},]", 1, "']'"},
+        {"{\"a\":1}\n{\"a\":", 1, "line 2"}, {"[{\"a\":1},\n{\"a\":2}", 2, "line 2"},
+        {"[{\"a\":1} {\"a\":2}]", 1, "','"}, {"{\"a\":1}\n]", 1, "line 2"},
+        {"{\"a\":1}\n\n5", 1, "line 3"},     {"[1,2]", 0, "object"},
+        {"[[{\"a\":1}]]", 0, "array"},       {"{\"a\":1}\n{\"a\" 2}\n", 1, "line 2"},
+        {"{\"a\":1},{\"a\":2}", 1, "','"},   {"[{\"a\":1},]", 1, "']'"},
     };
     struct fixture *f = *state;
 

@@ -183,8 +183,7 @@ static void prepare_never_adds_a_nested_run_field(void **state)
     struct fixture *f = *state;
     cra_bytes document = from_json(f, "{\"_id\": 1, \"meta\": {\"run\": 18}}");
 
-    assert_int_equal(cra_record_prepare(document, "meta.run", int32_value(eighteen), none, &f->out, &f->error),
-                     CRA_OK);
+    assert_int_equal(cra_record_prepare(document, "meta.run", int32_value(eighteen), none, &f->out, &f->error), CRA_OK);
     document = from_json(f, "{\"_id\": 1}");
     assert_int_equal(cra_record_prepare(document, "meta.run", int32_value(eighteen), none, &f->out, &f->error),
                      CRA_INVALID);
@@ -233,13 +232,20 @@ static void run_values_have_the_type_that_a_person_means(void **state)
         uint8_t type;
         size_t size;
     } cases[] = {
-        {"18", CRA_BSON_INT32, 4},          {"-7", CRA_BSON_INT32, 4},
-        {"2147483647", CRA_BSON_INT32, 4},  {"2147483648", CRA_BSON_INT64, 8},
-        {"-2147483649", CRA_BSON_INT64, 8}, {"9223372036854775807", CRA_BSON_INT64, 8},
-        {"9223372036854775808", CRA_BSON_STRING, 4 + 20}, {"-9223372036854775808", CRA_BSON_INT64, 8},
-        {"007", CRA_BSON_STRING, 4 + 4},    {"-0", CRA_BSON_STRING, 4 + 3},
-        {"0", CRA_BSON_INT32, 4},           {"+1", CRA_BSON_STRING, 4 + 3},
-        {"665f00000000000000000001", CRA_BSON_OBJECTID, 12}, {"nightly-17", CRA_BSON_STRING, 4 + 11},
+        {"18", CRA_BSON_INT32, 4},
+        {"-7", CRA_BSON_INT32, 4},
+        {"2147483647", CRA_BSON_INT32, 4},
+        {"2147483648", CRA_BSON_INT64, 8},
+        {"-2147483649", CRA_BSON_INT64, 8},
+        {"9223372036854775807", CRA_BSON_INT64, 8},
+        {"9223372036854775808", CRA_BSON_STRING, 4 + 20},
+        {"-9223372036854775808", CRA_BSON_INT64, 8},
+        {"007", CRA_BSON_STRING, 4 + 4},
+        {"-0", CRA_BSON_STRING, 4 + 3},
+        {"0", CRA_BSON_INT32, 4},
+        {"+1", CRA_BSON_STRING, 4 + 3},
+        {"665f00000000000000000001", CRA_BSON_OBJECTID, 12},
+        {"nightly-17", CRA_BSON_STRING, 4 + 11},
         {"123456789012345678901234", CRA_BSON_OBJECTID, 12},
     };
     struct fixture *f = *state;
@@ -270,7 +276,8 @@ static void prepare_without_memory(void **state)
 {
     struct fixture *f = *state;
 
-    from_json(f, "{\"a\": \"a text that is long enough to make the buffer grow more than once, twice, thrice\", \"_id\": 5}");
+    from_json(
+        f, "{\"a\": \"a text that is long enough to make the buffer grow more than once, twice, thrice\", \"_id\": 5}");
     cra_torture(prepare_once, f, CRA_OK, 100);
 }
 

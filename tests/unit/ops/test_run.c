@@ -393,8 +393,8 @@ static void deliver_adds_what_another_service_left_out(void **state)
 
 int main(void)
 {
-#define BOTH(name) \
-    cmocka_unit_test_setup_teardown(name, set_up_memory, tear_down), \
+#define BOTH(name)                                                                                                     \
+    cmocka_unit_test_setup_teardown(name, set_up_memory, tear_down),                                                   \
         cmocka_unit_test_setup_teardown(name, set_up_sqlite, tear_down)
     const struct CMUnitTest tests[] = {
         BOTH(add_registers_a_hot_run),

@@ -116,8 +116,8 @@ static void the_last_sweep_is_shown_once_there_was_one(void **state)
 
 int main(void)
 {
-#define BOTH(name) \
-    cmocka_unit_test_setup_teardown(name, set_up_memory, tear_down), \
+#define BOTH(name)                                                                                                     \
+    cmocka_unit_test_setup_teardown(name, set_up_memory, tear_down),                                                   \
         cmocka_unit_test_setup_teardown(name, set_up_sqlite, tear_down)
     const struct CMUnitTest tests[] = {
         BOTH(runs_are_counted_by_state_and_date),
