@@ -90,6 +90,15 @@ CRA_EXPORT cra_status cra_bson_find(cra_bytes document, const char *name, size_t
  *  @return CRA_OK, CRA_NOT_FOUND, CRA_CORRUPT */
 CRA_EXPORT cra_status cra_bson_path(cra_bytes document, const char *path, cra_value *out);
 
+/** Gets one value, borrowed from the document; a status other than CRA_OK ends the walk and is returned. */
+typedef cra_status (*cra_value_visit_fn)(void *user, cra_value value);
+
+/** Visit every value that a query on a dotted path looks at, as MongoDB does: arrays on the way are entered
+ *  element by element (and by index, where the path says a number); an array at the end is visited whole, then
+ *  its elements. Nothing is visited where no value is there.
+ *  @return CRA_OK, CRA_CORRUPT, or the visitor's status */
+CRA_EXPORT cra_status cra_bson_path_each(cra_bytes document, const char *path, cra_value_visit_fn visit, void *user);
+
 enum {
     CRA_BSON_CHECK_UTF8 = 1, /**< text and names must be well-formed UTF-8 */
     CRA_BSON_CHECK_SIZE = 2  /**< at most CRA_BSON_MAX_DOCUMENT_BYTES */

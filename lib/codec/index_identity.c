@@ -13,10 +13,10 @@
 #define CODE_CANNOT_CREATE 67
 
 /* Options of index documents, and what a difference in one means. */
-typedef enum weight { IGNORED, IDENTITY, OPTION } weight;
+typedef enum option_weight { IGNORED, IDENTITY, OPTION } option_weight;
 static const struct {
     const char *name;
-    weight weight;
+    option_weight weight;
 } known_options[] = {
     {"v", IGNORED},
     {"key", IDENTITY},
@@ -261,7 +261,7 @@ static bool same_key(cra_value a, cra_value b)
     return a.type != 0 && b.type != 0 && cra_value_compare(a, b) == 0;
 }
 
-static bool same_by(cra_bytes a, cra_bytes b, weight weight)
+static bool same_by(cra_bytes a, cra_bytes b, option_weight weight)
 {
     for (size_t i = 0; i < KNOWN_COUNT; i++) {
         if (known_options[i].weight != weight)

@@ -171,6 +171,12 @@ CRA_EXPORT CRA_MUST_CHECK cra_status cra_index_normalize(cra_bytes spec, cra_buf
  *  `*found` (nullable) receives the one that matched, borrowed. */
 CRA_EXPORT cra_index_match cra_index_classify(cra_bytes existing, cra_bytes spec, cra_bytes *found);
 
+/** Check a partialFilterExpression: `$and`, `$eq`, `$exists: true`, `$gt`, `$gte`, `$lt`, `$lte`, `$type` and plain
+ *  values. @return CRA_OK, CRA_INVALID (native_code 67), CRA_UNSUPPORTED for what newer servers know beside ($or, $in) */
+CRA_EXPORT CRA_MUST_CHECK cra_status cra_index_filter_check(cra_bytes filter, cra_error *err);
+/** Whether a document is in the index of a checked partialFilterExpression. */
+CRA_EXPORT bool cra_index_filter_matches(cra_bytes filter, cra_bytes document);
+
 /* ---- the same, through a guarded handle ------------------------------------------------------- */
 
 CRA_EXPORT uint64_t cra_docstore_features(const cra_docstore *docstore);
