@@ -200,6 +200,8 @@ cra_status cra_catalog_run_get(cra_catalog *catalog, const char *report, const c
     query.run = run;
     query.limit = 1;
     status = catalog->vtable.run_list(catalog->self, &query, take_one, &get, err);
+    if (status != CRA_OK) /* it may have shown the run before it failed */
+        cra_run_doc_cleanup(out, get.allocator);
     if (status == CRA_NOMEM)
         return cra_error_set(err, CRA_NOMEM, ORIGIN, "out of memory");
     if (status == CRA_OK && !get.found)
