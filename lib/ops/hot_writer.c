@@ -218,12 +218,14 @@ static void settle_failed(cra_hot_writer *writer, size_t row, const char *why)
 }
 
 /* What is left of the batch was not written, as far as is known. */
-static void give_up(cra_hot_writer *writer)
+void cra_hot_writer_abandon(cra_hot_writer *writer)
 {
     for (size_t i = 0; i < writer->rows_count; i++) {
         if (!writer->rows[i].settled)
             settle(writer, i, &writer->counts.unsent);
     }
+    writer->rows_count = 0;
+    cra_buf_clear(&writer->documents);
 }
 
 /* ---- records that are there already ----------------------------------------------------------- */
@@ -451,9 +453,7 @@ cra_status cra_hot_writer_flush(cra_hot_writer *writer, cra_error *err)
     if (writer->rows_count == 0)
         return CRA_OK;
     status = write_batch(writer, err);
-    give_up(writer);
-    writer->rows_count = 0;
-    cra_buf_clear(&writer->documents);
+    cra_hot_writer_abandon(writer);
     return status;
 }
 

@@ -32,6 +32,8 @@ cra_status cra_hot_writer_add(cra_hot_writer *writer, cra_bytes document, cra_er
 void cra_hot_writer_refuse(cra_hot_writer *writer, cra_value id, size_t bytes, const char *why);
 /* Count records that were read and will not be given, such as those behind a stop, as read and unsent. */
 void cra_hot_writer_skip(cra_hot_writer *writer, int64_t records, int64_t bytes);
+/* After a failure: count what still waits for its batch as unsent. */
+void cra_hot_writer_abandon(cra_hot_writer *writer);
 cra_status cra_hot_writer_flush(cra_hot_writer *writer, cra_error *err);
 const cra_hot_counts *cra_hot_writer_counts(const cra_hot_writer *writer);
 /* One line that names the first conflicting or failed ids and why; NULL where there are none. Borrowed. */

@@ -218,6 +218,7 @@ static cra_status read_all(struct importer *im, const cra_input *inputs, size_t 
 /* What was read and neither written nor refused: it is told, so that the sums hold. */
 static void count_unsent(struct importer *im)
 {
+    cra_hot_writer_abandon(im->writer);
     if (im->spool != NULL)
         cra_hot_writer_skip(im->writer, cra_id_spool_left(im->spool), 0);
 }

@@ -354,6 +354,7 @@ static cra_status work_part(struct part_work *work, cra_error *err)
         status = cra_hot_writer_flush(work->writer, err);
     if (status == CRA_OK)
         status = publish(work, whole, err);
+    cra_hot_writer_abandon(work->writer);
     note_records(work);
     add_tail(work);
     return status;
