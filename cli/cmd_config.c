@@ -65,8 +65,6 @@ static cra_status write_config(const char *path, cra_bytes text, bool force, cra
         status = failed_path(path, err);
     } else if (status == CRA_OK && !force && link(temporary, path) != 0) {
         status = failed_path(path, err);
-        if (status == CRA_EXISTS)
-            cra_error_hint(err, "--force replaces it");
     }
     unlink(temporary);
     return status;
@@ -82,23 +80,44 @@ static cra_status create_stores(cra_cli *cli, cra_error *err)
     return status;
 }
 
-cra_status cra_cmd_init(cra_cli *cli, cra_error *err)
+/* The path of the file to write: DIR/crawlarchive.yaml. */
+static cra_status name_config(cra_cli *cli, const char *folder, cra_error *err)
+{
+    size_t length = strlen(folder);
+    bool here = strcmp(folder, ".") == 0;
+    int size = snprintf(cli->config_path, sizeof cli->config_path, "%s%scrawlarchive.yaml", here ? "" : folder,
+                        here || length == 0 || folder[length - 1] == '/' ? "" : "/");
+    if (length == 0 || (size_t)size >= sizeof cli->config_path)
+        return cra_error_set(err, CRA_INVALID, "usage", "init: '%.80s' is no usable folder", folder);
+    return CRA_OK;
+}
+
+static cra_status create_config(cra_cli *cli, cra_error *err)
 {
     const char *folder = cli->args.count > 0 ? cli->args.arguments[0] : ".";
-    int length = snprintf(cli->config_path, sizeof cli->config_path, "%s%scrawlarchive.yaml",
-                          strcmp(folder, ".") == 0 ? "" : folder,
-                          strcmp(folder, ".") == 0 || folder[strlen(folder) - (*folder != '\0')] == '/' ? "" : "/");
-    if (*folder == '\0' || (size_t)length >= sizeof cli->config_path)
-        return cra_error_set(err, CRA_INVALID, "usage", "init: '%.80s' is no usable folder", folder);
     cra_buf text;
     cra_buf_init(&text, NULL);
-    cra_status status = make_folder(folder, err);
+    cra_status status = name_config(cli, folder, err);
+    if (status == CRA_OK)
+        status = make_folder(folder, err);
     if (status == CRA_OK)
         status = cra_config_template(&text);
     if (status == CRA_OK)
         status = write_config(cli->config_path, (cra_bytes){text.data, text.size},
                               cra_cli_given(&cli->args, CRA_CLI_OPTION_FORCE), err);
+    if (status == CRA_EXISTS)
+        cra_error_hint(err, "--force replaces it; 'init --config %.100s' only creates its stores", cli->config_path);
     cra_buf_cleanup(&text);
+    return status;
+}
+
+cra_status cra_cmd_init(cra_cli *cli, cra_error *err)
+{
+    bool stores_only = cra_cli_given(&cli->args, CRA_CLI_OPTION_CONFIG);
+    if (stores_only && (cli->args.count > 0 || cra_cli_given(&cli->args, CRA_CLI_OPTION_FORCE)))
+        return cra_error_set(err, CRA_INVALID, "usage",
+                             "init --config creates stores alone: it takes no DIR, no --force");
+    cra_status status = stores_only ? CRA_OK : create_config(cli, err);
     if (status == CRA_OK)
         status = create_stores(cli, err);
     if (status != CRA_OK)
@@ -109,7 +128,8 @@ cra_status cra_cmd_init(cra_cli *cli, cra_error *err)
         cra_cli_json_put_text(&json, "config", cli->config_path);
         cra_cli_print_json(cli, &json);
     } else if (!cli->quiet) {
-        cra_cli_print(cli, "wrote %s and created its stores\n", cli->config_path);
+        cra_cli_print(cli, "%s %s\n", stores_only ? "created the stores of" : "wrote and created the stores of",
+                      cli->config_path);
     }
     return CRA_OK;
 }
