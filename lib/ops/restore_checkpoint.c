@@ -9,10 +9,30 @@
 #define NAME "restore"
 #define FORMAT 1
 
-/* What must be the same for a checkpoint to be gone on with. */
-static const char *archive_identity(const cra_restore_job *job)
+/* What must be the same for a checkpoint to be gone on with: the manifest, or, where files of others were listed just
+ * now, their names, sizes and ETags. */
+static void archive_identity(const cra_restore_job *job, char out[CRA_SHA256_HEX_SIZE])
 {
-    return job->set.manifest_digest;
+    const cra_manifest *manifest = &job->set.manifest;
+    uint8_t digest[CRA_SHA256_SIZE];
+    cra_sha256 hash;
+
+    if (job->set.manifest_digest[0] != '\0') {
+        memcpy(out, job->set.manifest_digest, CRA_SHA256_HEX_SIZE);
+        return;
+    }
+    cra_sha256_init(&hash);
+    for (size_t i = 0; i < manifest->parts_count; i++) {
+        const cra_manifest_part *part = &manifest->parts[i];
+        char size[32];
+        snprintf(size, sizeof(size), " %lld;", (long long)part->size_bytes);
+        cra_sha256_update(&hash, part->name, strlen(part->name) + 1);
+        if (part->etag != NULL)
+            cra_sha256_update(&hash, part->etag, strlen(part->etag));
+        cra_sha256_update(&hash, size, strlen(size));
+    }
+    cra_sha256_final(&hash, digest);
+    cra_hex_encode(digest, sizeof(digest), out);
 }
 
 static int64_t attempt_of(const cra_restore_job *job)
@@ -43,13 +63,15 @@ static cra_status put_part(cra_buf *out, size_t index, const cra_restore_part *p
 
 static cra_status build(const cra_restore_job *job, cra_buf *out)
 {
+    char identity[CRA_SHA256_HEX_SIZE];
     size_t mark, parts;
 
+    archive_identity(job, identity);
     CRA_TRY(cra_bson_begin(out, &mark));
     CRA_TRY(cra_bson_put_int64(out, "format", FORMAT));
     CRA_TRY(cra_bson_put_int64(out, "fence", cra_run_guard_fence(job->guard)));
     CRA_TRY(cra_bson_put_int64(out, "attempt", attempt_of(job)));
-    CRA_TRY(cra_bson_put_string(out, "archive", archive_identity(job)));
+    CRA_TRY(cra_bson_put_string(out, "archive", identity));
     CRA_TRY(cra_bson_put_string(out, "collection", job->scope.scope.collection));
     CRA_TRY(cra_bson_put_int64(out, "count", (int64_t)job->set.manifest.parts_count));
     CRA_TRY(cra_bson_put_begin(out, "parts", CRA_BSON_DOCUMENT, &parts));
@@ -142,12 +164,13 @@ static bool is_number(cra_bytes document, const char *name, int64_t expected)
            number == expected;
 }
 
-/* A foreign archive that was listed just now has no digest: nothing says that its parts are those of last time. */
 static bool fits(const cra_restore_job *job, cra_bytes document)
 {
-    return archive_identity(job)[0] != '\0' && is_number(document, "format", FORMAT) &&
-           is_number(document, "attempt", attempt_of(job)) && is_text(document, "archive", archive_identity(job)) &&
-           is_text(document, "collection", job->scope.scope.collection) &&
+    char identity[CRA_SHA256_HEX_SIZE];
+
+    archive_identity(job, identity);
+    return is_number(document, "format", FORMAT) && is_number(document, "attempt", attempt_of(job)) &&
+           is_text(document, "archive", identity) && is_text(document, "collection", job->scope.scope.collection) &&
            is_number(document, "count", (int64_t)job->set.manifest.parts_count);
 }
 

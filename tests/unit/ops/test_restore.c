@@ -681,6 +681,28 @@ static void a_damaged_part_fails_the_run(void **state)
     assert_int_not_equal(cra_life_state(life, "prices", "18"), CRA_RUN_HOT);
 }
 
+static void one_damaged_part_keeps_no_other_back(void **state)
+{
+    static const char *const settings[] = {"archive.part_docs", "10", NULL};
+    cra_restore_options options = CRA_RESTORE_OPTIONS_INIT;
+    cra_life *life = *state;
+    struct outcome o;
+
+    cra_life_reopen(life, settings);
+    make_archived(life, "18", 30, NULL);
+    damage_part(life);
+    o = restore(life, "18");
+    expect(&o, CRA_CORRUPT, CRA_REASON_CORRUPT);
+    assert_non_null(strstr(o.detail, "part-"));
+    if (cra_life_state(life, "prices", "18") == CRA_RUN_RESTORING)
+        assert_true(cra_life_count(life, "prices", "18") >= 20);
+    options.salvage = true;
+    o = restore_with(life, "18", options);
+    expect(&o, CRA_CORRUPT, CRA_REASON_CORRUPT);
+    assert_true(cra_life_count(life, "prices", "18") >= 20);
+    assert_int_equal(cra_life_state(life, "prices", "18"), CRA_RUN_RESTORING);
+}
+
 /* ---- archives of others ------------------------------------------------------------------------ */
 
 static void copy_tree(const char *from, const char *to)
@@ -764,6 +786,7 @@ int main(void)
         FAULTY(a_stop_ends_at_a_batch),
         FAULTY(what_a_late_delete_removes_is_inserted_again),
         SQLITE(a_damaged_part_fails_the_run),
+        SQLITE(one_damaged_part_keeps_no_other_back),
         SQLITE(a_stream_without_ids_comes_back),
         SQLITE(a_stream_without_ids_does_not_double_a_run),
     };
