@@ -71,6 +71,7 @@ int cra_cli_on_progress(void *user, const cra_progress *progress);
 void cra_cli_progress_clear(cra_cli *cli);
 
 /* ---- metrics.c ------------------------------------------------------------------------------- */
+int64_t cra_cli_monotonic_ms(void);
 /* Write the summary's numbers for Prometheus, in place of the file's last content, at once. */
 cra_status cra_cli_metrics_write(const cra_cli *cli, const char *path, int exit_code, cra_error *err);
 

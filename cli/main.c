@@ -74,6 +74,7 @@ int main(int argc, char **argv)
     cra_error err = {0};
     memset(&cli, 0, sizeof cli);
     cli.exit_code = -1;
+    cli.started_ms = cra_cli_monotonic_ms();
     pthread_mutex_init(&cli.lock, NULL);
     cra_cli_signals_install();
 

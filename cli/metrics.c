@@ -2,9 +2,17 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
+
+int64_t cra_cli_monotonic_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
 
 static void gauge(FILE *file, const char *name, const char *help, const char *command, int64_t number)
 {
@@ -16,12 +24,9 @@ static void write_all(const cra_cli *cli, FILE *file, int exit_code)
 {
     const char *command = cra_cli_commands[cli->args.command].name;
     gauge(file, "exit_code", "Exit code of the last invocation.", command, exit_code);
-    if (cli->context) {
-        gauge(file, "finished_seconds", "End of the last invocation, seconds since 1970.", command,
-              cra_context_wall_ms(cli->context) / 1000);
-        gauge(file, "elapsed_milliseconds", "Duration of the last invocation.", command,
-              cra_context_monotonic_ms(cli->context) - cli->started_ms);
-    }
+    gauge(file, "finished_seconds", "End of the last invocation, seconds since 1970.", command, (int64_t)time(NULL));
+    gauge(file, "elapsed_milliseconds", "Duration of the last invocation.", command,
+          cra_cli_monotonic_ms() - cli->started_ms);
     for (size_t i = 0; i < cli->summary_count; i++)
         if (!cli->summary[i].is_text && cli->summary[i].number >= 0)
             gauge(file, cli->summary[i].key, "As in the summary of the last invocation.", command,

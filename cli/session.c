@@ -44,7 +44,6 @@ cra_status cra_cli_open_context(cra_cli *cli, cra_error *err)
     cra_status status = cra_context_new(&options, &cli->context, err);
     if (status != CRA_OK)
         return status;
-    cli->started_ms = cra_context_monotonic_ms(cli->context);
     cra_cli_signals_context(cli->context);
     return cra_cli_check_signal(err);
 }
