@@ -12,8 +12,9 @@
 #define ORIGIN "hot store"
 #define DEFAULT_BATCH_DOCS 1000
 #define DEFAULT_BATCH_BYTES (8 * 1024 * 1024)
-/* Hot records may be larger than ours: as many are fetched at once as fit in memory in any case. */
-#define FETCH_DOCS 64
+/* Hot records are about as large as ours: so many are fetched at once as fit in memory in any case. */
+#define FETCH_DOCS 256
+#define FETCH_BYTES (4 * 1024 * 1024)
 #define ATTEMPTS 4
 #define FIRST_PAUSE_MS 100
 #define DETAIL_SIZE 480
@@ -315,13 +316,14 @@ static cra_status fetch_lookups(cra_hot_writer *writer, cra_error *err)
 {
     qsort(writer->lookups, writer->lookups_count, sizeof(*writer->lookups), compare_lookups);
     for (size_t from = 0; from < writer->lookups_count;) {
-        size_t to = from, distinct = 0;
+        size_t to = from, distinct = 0, bytes = 0;
         while (to < writer->lookups_count) {
             const bool again =
                 to > from && memcmp(&writer->lookups[to].id, &writer->lookups[to - 1].id, sizeof(cra_digest)) == 0;
-            if (!again && distinct == FETCH_DOCS)
+            if (!again && (distinct == FETCH_DOCS || bytes > FETCH_BYTES))
                 break;
             distinct += again ? 0 : 1;
+            bytes += writer->rows[writer->lookups[to].row].size;
             to++;
         }
         CRA_TRY(fetch_group(writer, from, to, err));

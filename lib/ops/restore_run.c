@@ -194,6 +194,8 @@ static cra_status enter_restored(void *user, cra_run_doc *run, cra_time_ms now, 
 
     run->state = CRA_RUN_RESTORED;
     run->state_since = now;
+    if (run->records < 0)
+        run->records = job->distinct;
     if (cra_run_doc_set_text(&run->last_reason, reason, job->allocator) != CRA_OK)
         return cra_error_set(err, CRA_NOMEM, ORIGIN, "no memory for a run");
     run->last_reason_at = reason == NULL ? CRA_TIME_NONE : now;
