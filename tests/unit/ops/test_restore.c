@@ -627,6 +627,47 @@ static void what_a_late_delete_removes_is_inserted_again(void **state)
     cra_buf_cleanup(&before);
 }
 
+/* A record that came after the archive, and one that a late delete took: their number is right, the records are not. */
+static void late_delete_one(void *user, int64_t call)
+{
+    cra_life *life = user;
+    cra_run *run;
+    cra_hot_scope scope;
+    cra_error error = {0};
+    int64_t removed = 0;
+    const int32_t number = (int32_t)cra_life_id_base("18");
+    const cra_value id = {CRA_BSON_INT32, (const uint8_t *)&number, sizeof(number)};
+
+    if (call != 3)
+        return;
+    faulty.after_write = NULL;
+    run = cra_life_run(life, "prices", "18");
+    cra_life_expect(cra_hot_scope_init(life->engine, cra_run_doc_of(run), &scope, &error), CRA_OK, &error);
+    cra_life_expect(cra_docstore_delete_batch(cra_engine_docstore(life->engine), &scope.scope, &id, 1,
+                                              cra_bytes_of(NULL, 0), 0, &removed, &error),
+                    CRA_OK, &error);
+    assert_int_equal(removed, 1);
+    cra_run_free(run);
+}
+
+static void a_late_record_does_not_stand_in_for_a_missing_one(void **state)
+{
+    cra_life *life = *state;
+    cra_restore_options options = CRA_RESTORE_OPTIONS_INIT;
+    struct outcome o;
+
+    make_archived(life, "18", 60, NULL);
+    cra_life_add_records(life, "prices", "18", 600, 1);
+    set_state(life, "18", CRA_RUN_SWEEPING);
+    atomic_store(&faulty.writes, 0);
+    faulty.after_write = late_delete_one;
+    faulty.user = life;
+    options.workers = 1;
+    o = restore_with(life, "18", options);
+    expect(&o, CRA_OK, CRA_REASON_NONE);
+    assert_int_equal(cra_life_count(life, "prices", "18"), 61);
+}
+
 /* ---- damage ------------------------------------------------------------------------------------ */
 
 struct flipper {
@@ -785,6 +826,7 @@ int main(void)
         FAULTY(an_interrupted_restore_goes_on),
         FAULTY(a_stop_ends_at_a_batch),
         FAULTY(what_a_late_delete_removes_is_inserted_again),
+        FAULTY(a_late_record_does_not_stand_in_for_a_missing_one),
         SQLITE(a_damaged_part_fails_the_run),
         SQLITE(one_damaged_part_keeps_no_other_back),
         SQLITE(a_stream_without_ids_comes_back),
