@@ -51,9 +51,10 @@ cra_status cra_cli_file_read(void *user, void *buffer, size_t capacity, size_t *
             return failed(file->path, err);
         *got = (size_t)count;
         file->bytes += count;
-        if (count == 0)
-            cra_cli_file_close(file);
-        return CRA_OK;
+        if (count > 0)
+            return CRA_OK;
+        cra_cli_file_close(file);
+        return cra_cli_check_signal(err); /* the same signal may have ended who writes to us */
     }
 }
 
