@@ -38,6 +38,16 @@ CRA_EXPORT cra_status cra_error_set(cra_error *err, cra_status status, const cha
 CRA_EXPORT cra_status cra_error_set_native(cra_error *err, cra_status status, int32_t native_code, const char *origin,
                                            const char *format, ...) CRA_PRINTF(5, 6);
 
+/* What is returned is what was given: said in a way that the compiler sees, so that it follows failures through a
+ * caller. `status` is evaluated twice. */
+static inline cra_status cra_status_given(cra_status status)
+{
+    return status;
+}
+#define cra_error_set(err, status, ...) ((void)cra_error_set(err, status, __VA_ARGS__), cra_status_given(status))
+#define cra_error_set_native(err, status, ...)                                                                        \
+    ((void)cra_error_set_native(err, status, __VA_ARGS__), cra_status_given(status))
+
 /** Add the next step for the user to a filled `err` (nullable). */
 CRA_EXPORT void cra_error_hint(cra_error *err, const char *format, ...) CRA_PRINTF(2, 3);
 

@@ -84,7 +84,7 @@ static cra_status fill(cra_error *err, cra_status status, int32_t native_code, c
     return status;
 }
 
-cra_status cra_error_set(cra_error *err, cra_status status, const char *origin, const char *format, ...)
+cra_status(cra_error_set)(cra_error *err, cra_status status, const char *origin, const char *format, ...)
 {
     va_list args;
 
@@ -94,7 +94,7 @@ cra_status cra_error_set(cra_error *err, cra_status status, const char *origin, 
     return status;
 }
 
-cra_status cra_error_set_native(cra_error *err, cra_status status, int32_t native_code, const char *origin,
+cra_status(cra_error_set_native)(cra_error *err, cra_status status, int32_t native_code, const char *origin,
                                 const char *format, ...)
 {
     va_list args;

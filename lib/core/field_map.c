@@ -23,6 +23,15 @@ static const struct {
     {"absent_if_null", CRA_FIELD_ABSENT_IF_NULL},
 };
 
+static const char *type_word(cra_field_type type)
+{
+    for (size_t i = 0; i < sizeof type_words / sizeof type_words[0]; i++) {
+        if (type_words[i].type == type)
+            return type_words[i].word;
+    }
+    return "?";
+}
+
 void cra_field_map_init(cra_field_map *map, const cra_allocator *allocator)
 {
     memset(map, 0, sizeof *map);
@@ -188,7 +197,8 @@ static bool convert(cra_field_type type, cra_value from, converted *to)
     case CRA_FIELD_ABSENT_IF_NULL:
         break;
     }
-    to->value = (cra_value){target[type].bson_type, to->bytes, target[type].size};
+    if (done)
+        to->value = (cra_value){target[type].bson_type, to->bytes, target[type].size};
     return done;
 }
 
@@ -254,7 +264,7 @@ static cra_status put_converted(rewriter *rewrite, const cra_field_rule *rule, c
     else if (!convert(rule->type, element->value, &to))
         return cra_error_set(rewrite->err, CRA_CORRUPT, "archive",
                              "archive.fields: %s: a value of BSON type 0x%02x cannot become \"%s\"", rule->path,
-                             element->value.type, type_words[rule->type].word);
+                             element->value.type, type_word(rule->type));
     return cra_bson_put_value(rewrite->out, element->name, to.value) == CRA_OK ? CRA_OK : out_of_memory(rewrite);
 }
 

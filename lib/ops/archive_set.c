@@ -31,7 +31,7 @@ static void unfit(cra_archive_set *set, cra_reason reason, const char *what, con
     if (set->reason != CRA_REASON_NONE)
         return;
     set->reason = reason;
-    snprintf(set->detail, sizeof set->detail, "%s%s%s", what, name != NULL ? ": " : "", name != NULL ? name : "");
+    snprintf(set->detail, sizeof set->detail, "%.160s%s%.90s", what, name != NULL ? ": " : "", name != NULL ? name : "");
 }
 
 /* ---- places ---------------------------------------------------------------------------------- */

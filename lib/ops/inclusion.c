@@ -32,7 +32,7 @@ static cra_status verdict(cra_inclusion *out, cra_item_status status, cra_reason
 {
     out->status = status;
     out->reason = reason;
-    snprintf(out->detail, sizeof out->detail, "%s", detail);
+    snprintf(out->detail, sizeof out->detail, "%.*s", (int)sizeof out->detail - 1, detail);
     return CRA_OK;
 }
 

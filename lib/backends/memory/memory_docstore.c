@@ -221,7 +221,7 @@ static void refuse(cra_write_result *result, int32_t code, const char *message)
 {
     result->outcome = CRA_WRITE_FAILED;
     result->native_code = code;
-    snprintf(result->message, sizeof result->message, "%s", message);
+    snprintf(result->message, sizeof result->message, "%.*s", (int)sizeof result->message - 1, message);
 }
 
 /* Insert one document or say in `result` why not; a failure is want of memory. */
