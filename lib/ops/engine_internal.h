@@ -30,9 +30,11 @@ cra_status cra_run_from_doc(cra_engine *engine, const cra_run_doc *doc, cra_run 
 cra_status cra_run_collection(cra_engine *engine, const char *report, const char *id, const char *collection,
                               cra_buf *out, cra_error *err);
 
-/* Scope of a run's hot records: collection and run value. The value's bytes live in the struct. */
+/* Scope of a run's hot records: collection and run value. Their bytes live in the struct,
+ * which must stay where it is: a run's document is read anew while its records are worked on. */
 typedef struct cra_hot_scope {
     cra_scope scope;
+    char collection[256]; /* names are at most 255 bytes */
     uint8_t value_bytes[1100];
 } cra_hot_scope;
 /* From a run's document (its collection, its id through cra_run_value()). */

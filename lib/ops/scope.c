@@ -71,7 +71,7 @@ cra_status cra_hot_scope_init(const cra_engine *engine, const cra_run_doc *run, 
     cra_status status;
 
     memset(out, 0, sizeof(*out));
-    if (run->collection == NULL || run->collection[0] == '\0')
+    if (run->collection == NULL || run->collection[0] == '\0' || strlen(run->collection) >= sizeof out->collection)
         return cra_error_set(err, CRA_INVALID, ORIGIN, "run %s/%s has no hot collection in the catalog", run->report,
                              run->run);
     cra_buf_init(&value, cra_engine_allocator(engine));
@@ -82,7 +82,8 @@ cra_status cra_hot_scope_init(const cra_engine *engine, const cra_run_doc *run, 
         memcpy(out->value_bytes, value.data, value.size);
         out->scope.run_value.data = out->value_bytes;
         out->scope.run_value.size = value.size;
-        out->scope.collection = run->collection;
+        memcpy(out->collection, run->collection, strlen(run->collection) + 1);
+        out->scope.collection = out->collection;
         out->scope.run_field = cra_engine_run_field(engine);
     }
     cra_buf_cleanup(&value);
