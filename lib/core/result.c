@@ -224,11 +224,12 @@ int64_t cra_result_still_due(const cra_result *result)
 /* ---- the status of the whole ----------------------------------------------------------------- */
 
 /* A run that a sweep rightly leaves alone: not its turn, exempt, or another worker's. Missing and future anchors are
- * listed for people; they are no verification that failed. */
+ * listed for people; they are no verification that failed. Neither is a sweep that was told to stop. */
 static bool is_kept_rightly(cra_reason reason)
 {
     return reason == CRA_REASON_NONE || reason == CRA_REASON_NOT_DUE || reason == CRA_REASON_HELD ||
-           reason == CRA_REASON_LOCKED || reason == CRA_REASON_NO_ANCHOR || reason == CRA_REASON_FUTURE_ANCHOR;
+           reason == CRA_REASON_LOCKED || reason == CRA_REASON_NO_ANCHOR || reason == CRA_REASON_FUTURE_ANCHOR ||
+           reason == CRA_REASON_CANCELLED;
 }
 
 static bool is_well(const cra_item *item)
