@@ -286,6 +286,7 @@ int64_t cra_avro_scanner_skipped(const cra_avro_scanner *scanner, int64_t *range
 static cra_status read_block_head(cra_avro_scanner *s, cra_avro_block *out, cra_error *err)
 {
     memset(out, 0, sizeof *out);
+    out->offset = offset_of(s);
     cra_status status = fill(s, MAGIC_SIZE, err);
     if (status != CRA_OK && status != CRA_DONE)
         return status;
@@ -426,7 +427,7 @@ static cra_status next_block(cra_avro_scanner *s, bool with_payload, cra_avro_bl
         const cra_status status = read_block(s, with_payload, out, &cause);
         if (status == CRA_OK)
             return CRA_OK;
-        if (status == CRA_CORRUPT && s->options.salvage && out->stored_bytes >= 0) {
+        if (status == CRA_CORRUPT && s->options.salvage) {
             const cra_status found = find_sync(s, out->offset + 1, err);
             if (found == CRA_OK)
                 continue;
