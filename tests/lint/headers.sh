@@ -4,6 +4,6 @@
 set -eu
 cd "$1"
 for header in crawlarchive/*.h crawlarchive/sys/*.h; do
-  echo "#include <$header>" | gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -I. -fsyntax-only -x c -
-  echo "#include <$header>" | g++ -std=c++17 -Wall -Wextra -Werror -I. -fsyntax-only -x c++ -
+  printf "#include <%s>\ntypedef int unused;\n" "$header" | gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -I. -fsyntax-only -x c -
+  printf "#include <%s>\n" "$header" | g++ -std=c++17 -Wall -Wextra -Werror -I. -fsyntax-only -x c++ -
 done

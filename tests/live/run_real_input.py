@@ -139,14 +139,20 @@ def main():
     os.environ["TZ"] = "Asia/Kathmandu"
     run("init")
     config = (folder / "crawlarchive.yaml").read_text()
-    (folder / "crawlarchive.yaml").write_text(
-        config + "\nindexes:\n  default: [{key: {run_id: 1}}]\n"
-                 "  reports: {packages: [{key: {run_id: 1}}, {key: {Package: 1}}, {key: {Section: 1, Size: -1}}]}\n"
-        if "\nindexes:" not in config else config)
+    before = config
+    config = config.replace("  # default: [{key", "  default: [{key: {run_id: 1}}]\n  # default: [{key", 1)
+    config = config.replace("  # reports: {prices: [{key: {sku: 1}}]}",
+                            "  reports: {packages: [{key: {run_id: 1}}, {key: {Package: 1}}, "
+                            "{key: {Section: 1, Size: -1}}]}", 1)
+    assert config.count("\n") == before.count("\n") + 1 and "Section" in config, "the template has changed"
+    (folder / "crawlarchive.yaml").write_text(config)
     try:
         files = packages(folder)
         if files:
             run("index", "ensure", "packages")
+            items = [i for i in lines(run("--output", "json", "index", "diff", "packages"))
+                     if i["message_type"] == "item"]
+            assert {i["state"] for i in items if i["name"] != "_id_"} == {"same"} and len(items) >= 3, items
             for number, path in enumerate(files):
                 case("packages %d" % (number + 1), life, "packages", str(184000 + number), [path],
                      CODECS[number + 2], 1000)

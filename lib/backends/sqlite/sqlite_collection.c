@@ -44,21 +44,23 @@ cra_status cra_sqlite_collection_find(cra_sqlite *store, sqlite3 *db, const char
     return status;
 }
 
-/* The view's name: letters, digits and underscores of the collection's, and its number where that is not all. */
+/* The view's name: letters, digits and underscores of the collection's. Where that is not all, the name may be
+ * another collection's as well, so that the collection's number follows behind a sign that no plain name has. SQL
+ * takes capitals for small letters: they do not tell names apart. */
 static void view_name(const char *collection, int64_t id, char *out, size_t size)
 {
-    bool changed = false;
+    bool plain = true;
     size_t used = (size_t)snprintf(out, size, "v_");
 
     for (const char *c = collection; *c != '\0' && used + 24 < size; c++) {
-        const bool plain = (*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '_';
-        changed = changed || !plain;
-        out[used++] = plain ? *c : '_';
+        const bool capital = *c >= 'A' && *c <= 'Z';
+        const bool kept = capital || (*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '_';
+        plain = plain && kept && !capital;
+        out[used++] = kept ? *c : '_';
     }
     out[used] = '\0';
-    /* A name that lost something may be another collection's, too. */
-    if (changed || used + 24 >= size)
-        snprintf(out + used, size - used, "_%lld", (long long)id);
+    if (!plain || used + 24 >= size)
+        snprintf(out + used, size - used, "$%lld", (long long)id);
 }
 
 static cra_status create_tables(cra_sqlite *store, sqlite3 *db, const char *name, int64_t id, cra_error *err)

@@ -12,6 +12,8 @@
 
 #define ORIGIN "sqlite"
 #define BUSY_TIMEOUT_MS 10000
+#define SWITCH_ATTEMPTS 100
+#define SWITCH_PAUSE_MS 10
 
 /* Made once; every statement can be repeated, so that two processes may create the file at the same moment. */
 static const char schema_sql[] =
@@ -71,7 +73,11 @@ static cra_status status_of(int code)
 cra_status cra_sqlite_error(const cra_sqlite *store, sqlite3 *db, const char *doing, cra_error *err)
 {
     const int code = db != NULL ? sqlite3_extended_errcode(db) : SQLITE_NOMEM;
-    const cra_status status = status_of(code);
+    cra_status status = status_of(code);
+
+    /* "unable to open" is all that SQLite says of a missing folder, of missing rights and of a full table of files. */
+    if ((code & 0xFF) == SQLITE_CANTOPEN && sqlite3_system_errno(db) != 0)
+        status = cra_status_from_errno(sqlite3_system_errno(db));
 
     cra_error_set_native(err, status, code, ORIGIN, "cannot %s: %s: %s", doing, store->path,
                          db != NULL ? sqlite3_errmsg(db) : "out of memory");
@@ -131,11 +137,16 @@ cra_status cra_sqlite_begin(cra_sqlite *store, sqlite3 *db, int64_t deadline_ms,
 {
     cra_status status = check_deadline(store, deadline_ms, doing, err);
 
-    if (status == CRA_OK)
-        status = cra_sqlite_exec(store, db, "BEGIN IMMEDIATE", doing, err);
     if (status != CRA_OK)
         return status;
+    /* Who must be done by then need not wait for the lock any longer. */
+    const int64_t left = deadline_ms == 0 ? BUSY_TIMEOUT_MS : deadline_ms - cra_context_monotonic_ms(store->context);
+    sqlite3_busy_timeout(db, left < BUSY_TIMEOUT_MS ? (int)(left > 0 ? left : 0) : BUSY_TIMEOUT_MS);
+    const int code = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    sqlite3_busy_timeout(db, BUSY_TIMEOUT_MS);
     status = check_deadline(store, deadline_ms, doing, err);
+    if (status == CRA_OK && code != SQLITE_OK)
+        return cra_sqlite_error(store, db, doing, err);
     if (status != CRA_OK)
         cra_sqlite_rollback(db);
     return status;
@@ -153,6 +164,19 @@ cra_status cra_sqlite_commit(cra_sqlite *store, sqlite3 *db, int64_t deadline_ms
 }
 
 /* ---- connections ----------------------------------------------------------------------------- */
+
+/* The switch is lasting; of two processes that make it at once, SQLite turns one away without waiting. */
+static cra_status use_log(cra_sqlite *store, sqlite3 *db, cra_error *err)
+{
+    int code = SQLITE_BUSY;
+
+    for (int attempt = 0; attempt < SWITCH_ATTEMPTS && (code & 0xFF) == SQLITE_BUSY; attempt++) {
+        if (attempt > 0)
+            cra_context_sleep_ms(store->context, SWITCH_PAUSE_MS);
+        code = sqlite3_exec(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL", NULL, NULL, NULL);
+    }
+    return code == SQLITE_OK ? CRA_OK : cra_sqlite_error(store, db, "switch to write-ahead logging", err);
+}
 
 static cra_status open_connection(cra_sqlite *store, bool create, sqlite3 **out, cra_error *err)
 {
@@ -175,8 +199,7 @@ static cra_status open_connection(cra_sqlite *store, bool create, sqlite3 **out,
     if (status == CRA_OK && create)
         status = cra_sqlite_exec(store, db, "PRAGMA page_size = 8192", "set the page size", err);
     if (status == CRA_OK && !store->read_only)
-        status = cra_sqlite_exec(store, db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
-                                 "switch to write-ahead logging", err);
+        status = use_log(store, db, err);
     if (status != CRA_OK) {
         sqlite3_close(db);
         return status;
@@ -212,7 +235,7 @@ void cra_sqlite_give(cra_sqlite *store, sqlite3 *db)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static cra_status read_pragma(cra_sqlite *store, sqlite3 *db, const char *sql, int64_t *out, cra_error *err)
+static cra_status read_number(cra_sqlite *store, sqlite3 *db, const char *sql, int64_t *out, cra_error *err)
 {
     sqlite3_stmt *statement = NULL;
     cra_status status = cra_sqlite_prepare(store, db, sql, &statement, err);
@@ -230,14 +253,20 @@ static cra_status ensure_schema(cra_sqlite *store, sqlite3 *db, bool create, cra
 {
     int64_t application_id = 0;
     int64_t version = 0;
+    int64_t tables = 0;
     char sql[96];
 
-    cra_status status = read_pragma(store, db, "PRAGMA application_id", &application_id, err);
+    cra_status status = read_number(store, db, "PRAGMA application_id", &application_id, err);
     if (status == CRA_OK)
-        status = read_pragma(store, db, "PRAGMA user_version", &version, err);
+        status = read_number(store, db, "PRAGMA user_version", &version, err);
     if (status != CRA_OK)
         return status;
-    if (application_id != 0 && application_id != CRA_SQLITE_APPLICATION_ID)
+    /* What is neither marked nor empty is somebody's, too. */
+    if (application_id == 0)
+        status = read_number(store, db, "SELECT count(*) FROM sqlite_schema", &tables, err);
+    if (status != CRA_OK)
+        return status;
+    if ((application_id != 0 || tables > 0) && application_id != CRA_SQLITE_APPLICATION_ID)
         return cra_error_set(err, CRA_INVALID, ORIGIN, "%s is a database of another program", store->path);
     if (version > CRA_SQLITE_SCHEMA_VERSION)
         return cra_error_set(err, CRA_UNSUPPORTED, ORIGIN,

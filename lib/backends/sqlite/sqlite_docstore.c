@@ -225,25 +225,24 @@ static cra_status count_run(void *self, const cra_scope *scope, int64_t *out, cr
 
 /* Two halves: documents without an array on the path, by the index on it; those with one, by the index of such
  * documents, compared element by element. */
-static cra_status build_find(reader *r, const char *path, bool with_null)
+cra_status cra_sqlite_find_sql(int64_t collection, const char *path, bool with_null, cra_buf *sql)
 {
-    const long long id = (long long)r->collection.id;
-
-    CRA_TRY(cra_buf_appendf(&r->sql, "SELECT doc, id_key FROM c_%lld WHERE bson_key(doc, ", id));
-    CRA_TRY(cra_sqlite_quote(&r->sql, path));
-    CRA_TRY(cra_buf_append_str(&r->sql, ") = ?1 AND +id_key > ?2 AND bson_is_array(doc, "));
-    CRA_TRY(cra_sqlite_quote(&r->sql, path));
-    CRA_TRY(cra_buf_append_str(&r->sql, ") IS NULL"));
+    CRA_TRY(cra_buf_appendf(sql, "SELECT doc, id_key FROM c_%lld WHERE bson_key(doc, ", (long long)collection));
+    CRA_TRY(cra_sqlite_quote(sql, path));
+    CRA_TRY(cra_buf_append_str(sql, ") = ?1 AND +id_key > ?2 AND bson_is_array(doc, "));
+    CRA_TRY(cra_sqlite_quote(sql, path));
+    CRA_TRY(cra_buf_append_str(sql, ") IS NULL"));
     if (!with_null) { /* so that a sparse index serves, too */
-        CRA_TRY(cra_buf_append_str(&r->sql, " AND bson_has(doc, "));
-        CRA_TRY(cra_sqlite_quote(&r->sql, path));
-        CRA_TRY(cra_buf_append_byte(&r->sql, ')'));
+        CRA_TRY(cra_buf_append_str(sql, " AND bson_has(doc, "));
+        CRA_TRY(cra_sqlite_quote(sql, path));
+        CRA_TRY(cra_buf_append_byte(sql, ')'));
     }
-    CRA_TRY(cra_buf_appendf(&r->sql, " UNION ALL SELECT doc, id_key FROM c_%lld WHERE bson_is_array(doc, ", id));
-    CRA_TRY(cra_sqlite_quote(&r->sql, path));
-    CRA_TRY(cra_buf_append_str(&r->sql, ") = 1 AND bson_any(doc, "));
-    CRA_TRY(cra_sqlite_quote(&r->sql, path));
-    return cra_buf_append_str(&r->sql, ", ?1) AND +id_key > ?2 ORDER BY id_key LIMIT ?3");
+    CRA_TRY(cra_buf_appendf(sql, " UNION ALL SELECT doc, id_key FROM c_%lld WHERE bson_is_array(doc, ",
+                            (long long)collection));
+    CRA_TRY(cra_sqlite_quote(sql, path));
+    CRA_TRY(cra_buf_append_str(sql, ") = 1 AND bson_any(doc, "));
+    CRA_TRY(cra_sqlite_quote(sql, path));
+    return cra_buf_append_str(sql, ", ?1) AND +id_key > ?2 ORDER BY id_key LIMIT ?3");
 }
 
 static cra_status find(void *self, const char *collection, const char *path, cra_value value, cra_value after_id,
@@ -257,7 +256,7 @@ static cra_status find(void *self, const char *collection, const char *path, cra
     cra_status status = reader_open(&r, collection, err);
     if (status == CRA_OK) {
         const bool with_null = value.type == CRA_BSON_NULL || value.type == CRA_BSON_UNDEFINED;
-        status = reader_prepare(&r, build_find(&r, path, with_null), err);
+        status = reader_prepare(&r, cra_sqlite_find_sql(r.collection.id, path, with_null, &r.sql), err);
     }
     if (status == CRA_OK)
         status = bind_page(&r, value, after_id, max_docs, err);

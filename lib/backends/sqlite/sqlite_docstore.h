@@ -34,6 +34,10 @@ cra_status cra_sqlite_indexes_take(cra_bytes indexes, cra_bytes document, cra_er
 /* Append `text` as an SQL literal. */
 cra_status cra_sqlite_quote(cra_buf *sql, const char *text);
 
+/* Append the statement of find(): ?1 the value's order key, ?2 the lower bound of ids, ?3 the limit. `with_null`: the
+ * value equals a missing field. */
+cra_status cra_sqlite_find_sql(int64_t collection, const char *path, bool with_null, cra_buf *sql);
+
 /* Order key of a value, in place of what `key` held. */
 cra_status cra_sqlite_key(cra_value value, cra_buf *key, cra_error *err);
 /* The first element's value: the `_id`. */
