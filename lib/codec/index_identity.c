@@ -91,7 +91,7 @@ static cra_status check_direction(const cra_bson_element *element, cra_error *er
     static const uint8_t zero_bytes[4] = {0};
     const cra_value zero = {CRA_BSON_INT32, zero_bytes, sizeof zero_bytes};
 
-    if (element->name_size == 0 || element->name[0] == '$')
+    if (element->name_size == 0 || (element->name[0] == '$' && strcmp(element->name, "$**") != 0))
         return refuse(err, "an index key needs field names that are not empty and do not begin with $", element->name);
     if (is_number(element->value))
         return cra_value_compare(element->value, zero) != 0
@@ -107,7 +107,13 @@ static cra_status check_direction(const cra_bson_element *element, cra_error *er
     return refuse(err, "an index direction must be a number, text, 2d, 2dsphere or hashed", element->name);
 }
 
-static cra_status check_key(cra_bytes key, size_t *fields, bool *plain_id, cra_error *err)
+/* "$**" alone, or behind a path. */
+static bool is_wildcard(const cra_bson_element *element)
+{
+    return element->name_size >= 3 && strcmp(element->name + element->name_size - 3, "$**") == 0;
+}
+
+static cra_status check_key(cra_bytes key, size_t *fields, bool *plain_id, bool *wildcard, cra_error *err)
 {
     cra_bson_iter iter;
     cra_bson_element element;
@@ -115,11 +121,13 @@ static cra_status check_key(cra_bytes key, size_t *fields, bool *plain_id, cra_e
 
     *fields = 0;
     *plain_id = false;
+    *wildcard = false;
     if (cra_bson_iter_init(&iter, key, NULL) != CRA_OK)
         return refuse(err, "an index needs a key", NULL);
     while ((status = cra_bson_iter_next(&iter, &element, NULL)) == CRA_OK) {
         CRA_TRY(check_direction(&element, err));
         *plain_id = *fields == 0 && strcmp(element.name, "_id") == 0 && is_number(element.value);
+        *wildcard = *wildcard || is_wildcard(&element);
         (*fields)++;
     }
     *plain_id = *plain_id && *fields == 1;
@@ -149,12 +157,13 @@ cra_status cra_index_check(cra_bytes spec, cra_error *err)
 {
     size_t fields;
     bool plain_id;
+    bool wildcard;
     const cra_value expire = option(spec, "expireAfterSeconds");
     const cra_value partial = option(spec, "partialFilterExpression");
     const cra_value name = option(spec, "name");
 
     CRA_TRY(check_names(spec, err));
-    CRA_TRY(check_key(cra_value_document(option(spec, "key")), &fields, &plain_id, err));
+    CRA_TRY(check_key(cra_value_document(option(spec, "key")), &fields, &plain_id, &wildcard, err));
     const cra_bytes text = cra_value_text(name);
     if (name.type != 0 &&
         (name.type != CRA_BSON_STRING || text.size == 0 || memchr(text.data, '\0', text.size) != NULL))
@@ -165,6 +174,8 @@ cra_status cra_index_check(cra_bytes spec, cra_error *err)
         return refuse(err, "an index cannot be partial and sparse at once", NULL);
     if (expire.type != 0 && (!is_number(expire) || fields != 1 || plain_id))
         return refuse(err, "expireAfterSeconds needs a number and an index on one field that is not _id", NULL);
+    if (wildcard && (expire.type != 0 || truthy(option(spec, "unique")) || truthy(option(spec, "sparse"))))
+        return refuse(err, "a wildcard index cannot be unique, sparse or expire", NULL);
     if (plain_id && (partial.type != 0 || truthy(option(spec, "sparse"))))
         return refuse(err, "the index on _id cannot be sparse or partial", NULL);
     return CRA_OK;

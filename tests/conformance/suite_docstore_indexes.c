@@ -139,6 +139,10 @@ static void impossible_indexes_are_invalid(cra_conformance *t, const void *fixtu
         "{\"key\":{\"_id\":1},\"sparse\":true}",
         "{\"key\":{\"_id\":1},\"partialFilterExpression\":{\"b\":1}}",
         "{\"key\":{\"a\":1},\"expireAfterSecnds\":5}",
+        "{\"key\":{\"$a\":1}}",
+        "{\"key\":{\"\":1}}",
+        "{\"key\":{\"$**\":1},\"unique\":true}",
+        "{\"key\":{\"$**\":1},\"expireAfterSeconds\":5}",
         "{\"key\":{\"a\":1},\"partialFilterExpression\":{\"a\":{\"$exists\":false}}}",
     };
     cra_docstore *store = NULL;

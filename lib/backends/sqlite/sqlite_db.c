@@ -224,12 +224,11 @@ void cra_sqlite_give(cra_sqlite *store, sqlite3 *db)
         return;
     cra_sqlite_rollback(db);
     cra_mutex_lock(&store->mutex);
-    const cra_status status = cra_array_grow(cra_context_allocator(store->context), (void **)&store->idle,
-                                             &store->idle_capacity, store->idle_count + 1, sizeof *store->idle);
-    if (status == CRA_OK)
+    const bool kept = store->idle_count < CRA_SQLITE_IDLE_MAX;
+    if (kept)
         store->idle[store->idle_count++] = db;
     cra_mutex_unlock(&store->mutex);
-    if (status != CRA_OK)
+    if (!kept)
         sqlite3_close(db);
 }
 
@@ -376,7 +375,6 @@ void cra_sqlite_close(cra_sqlite *store)
     const cra_allocator *allocator = cra_context_allocator(store->context);
     for (size_t i = 0; i < store->idle_count; i++)
         sqlite3_close(store->idle[i]);
-    cra_free(allocator, store->idle);
     cra_free(allocator, store->path);
     cra_mutex_destroy(&store->mutex);
     cra_free(allocator, store);

@@ -17,14 +17,18 @@
 /* Version of the tables; a newer one is refused. */
 #define CRA_SQLITE_SCHEMA_VERSION 1
 
+/* Most connections that are kept open between calls. */
+#define CRA_SQLITE_IDLE_MAX 16
+
 typedef struct cra_sqlite {
     cra_context *context;
     char *path;
     bool read_only;
     char run_field[256]; /* path that new collections are clustered by */
     cra_mutex mutex;
-    sqlite3 **idle; /* connections that nobody uses; a call takes one, so that a heartbeat never waits for a page */
-    size_t idle_count, idle_capacity;
+    /* Connections that nobody uses; a call takes one, so that a heartbeat never waits for a page. */
+    sqlite3 *idle[CRA_SQLITE_IDLE_MAX];
+    size_t idle_count;
 } cra_sqlite;
 
 /* Open the file of a URI "sqlite:PATH"; creates it and its tables with CRA_OPEN_CREATE. */
