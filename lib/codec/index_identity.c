@@ -256,13 +256,31 @@ cra_status cra_index_normalize(cra_bytes spec, cra_buf *out, cra_error *err)
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* Equal as an option: absent and false are one, numbers by value. */
-static bool same_option(cra_value a, cra_value b)
+/* Options that are true or not: `sparse: 0` says no more than its absence. */
+static bool is_flag(const char *name)
 {
-    if (!truthy(a) && !truthy(b) && !is_number(a) && !is_number(b))
-        return true;
+    return strcmp(name, "unique") == 0 || strcmp(name, "sparse") == 0 || strcmp(name, "hidden") == 0 ||
+           strcmp(name, "prepareUnique") == 0;
+}
+
+/* The simple collation is none. */
+static bool is_simple(cra_value collation)
+{
+    cra_value locale;
+
+    return collation.type == 0 ||
+           (cra_bson_find(cra_value_document(collation), "locale", 6, &locale) == CRA_OK &&
+            cra_bytes_equal(cra_value_text(locale), cra_bytes_of_str("simple")));
+}
+
+static bool same_option(const char *name, cra_value a, cra_value b)
+{
+    if (is_flag(name))
+        return truthy(a) == truthy(b);
+    if (strcmp(name, "collation") == 0 && (is_simple(a) || is_simple(b)))
+        return is_simple(a) && is_simple(b);
     if (a.type == 0 || b.type == 0)
-        return false;
+        return a.type == b.type;
     return cra_value_compare(a, b) == 0;
 }
 
@@ -279,7 +297,7 @@ static bool same_by(cra_bytes a, cra_bytes b, option_weight weight)
             continue;
         const cra_value left = option(a, known_options[i].name);
         const cra_value right = option(b, known_options[i].name);
-        if (strcmp(known_options[i].name, "key") == 0 ? !same_key(left, right) : !same_option(left, right))
+        if (strcmp(known_options[i].name, "key") == 0 ? !same_key(left, right) : !same_option(known_options[i].name, left, right))
             return false;
     }
     return true;
