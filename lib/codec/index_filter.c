@@ -230,8 +230,7 @@ bool cra_index_filter_matches(cra_bytes filter, cra_bytes document)
     if (cra_bson_iter_init(&iter, filter, NULL) != CRA_OK)
         return false;
     while (cra_bson_iter_next(&iter, &element, NULL) == CRA_OK) {
-        const bool yes = strcmp(element.name, "$and") == 0
-                             ? all_hold(document, cra_value_document(element.value))
+        const bool yes = strcmp(element.name, "$and") == 0 ? all_hold(document, cra_value_document(element.value))
                          : is_operators(element.value)
                              ? operators_hold(document, element.name, cra_value_document(element.value))
                              : holds(document, element.name, OP_EQ, element.value);

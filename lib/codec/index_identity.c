@@ -49,8 +49,8 @@ static const char *const key_types[] = {"text", "2d", "2dsphere", "hashed", "geo
 
 static cra_status refuse(cra_error *err, const char *what, const char *name)
 {
-    return cra_error_set_native(err, CRA_INVALID, CODE_CANNOT_CREATE, "index", "%s%s%s", what,
-                                name != NULL ? ": " : "", name != NULL ? name : "");
+    return cra_error_set_native(err, CRA_INVALID, CODE_CANNOT_CREATE, "index", "%s%s%s", what, name != NULL ? ": " : "",
+                                name != NULL ? name : "");
 }
 
 static cra_value option(cra_bytes spec, const char *name)
@@ -268,9 +268,8 @@ static bool is_simple(cra_value collation)
 {
     cra_value locale;
 
-    return collation.type == 0 ||
-           (cra_bson_find(cra_value_document(collation), "locale", 6, &locale) == CRA_OK &&
-            cra_bytes_equal(cra_value_text(locale), cra_bytes_of_str("simple")));
+    return collation.type == 0 || (cra_bson_find(cra_value_document(collation), "locale", 6, &locale) == CRA_OK &&
+                                   cra_bytes_equal(cra_value_text(locale), cra_bytes_of_str("simple")));
 }
 
 static bool same_option(const char *name, cra_value a, cra_value b)
@@ -297,7 +296,8 @@ static bool same_by(cra_bytes a, cra_bytes b, option_weight weight)
             continue;
         const cra_value left = option(a, known_options[i].name);
         const cra_value right = option(b, known_options[i].name);
-        if (strcmp(known_options[i].name, "key") == 0 ? !same_key(left, right) : !same_option(known_options[i].name, left, right))
+        if (strcmp(known_options[i].name, "key") == 0 ? !same_key(left, right)
+                                                      : !same_option(known_options[i].name, left, right))
             return false;
     }
     return true;

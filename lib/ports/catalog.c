@@ -281,17 +281,16 @@ cra_status cra_catalog_checkpoint_get(cra_catalog *catalog, const char *report, 
 }
 
 cra_status cra_catalog_checkpoint_put(cra_catalog *catalog, const char *report, const char *run, const char *name,
-                                      const cra_lease *lease, int64_t expect_version, cra_bytes content,
-                                      cra_error *err)
+                                      const cra_lease *lease, int64_t expect_version, cra_bytes content, cra_error *err)
 {
     cra_status status = check_write(catalog, "store a checkpoint", report, run, err);
     if (status == CRA_OK)
         status = check_name(name, err);
     if (status == CRA_OK && (lease == NULL || expect_version < 0))
         status = cra_error_set(err, CRA_INVALID, ORIGIN, "a checkpoint is stored under a lease");
-    return status == CRA_OK ? catalog->vtable.checkpoint_put(catalog->self, report, run, name, lease, expect_version,
-                                                             content, err)
-                            : status;
+    return status == CRA_OK
+               ? catalog->vtable.checkpoint_put(catalog->self, report, run, name, lease, expect_version, content, err)
+               : status;
 }
 
 cra_status cra_catalog_checkpoint_remove(cra_catalog *catalog, const char *report, const char *run, const char *name,

@@ -11,7 +11,7 @@
 #include "ports/backend.h"
 
 #define ORIGIN "docstore"
-#define KNOWN_FEATURES                                                                                                \
+#define KNOWN_FEATURES                                                                                                 \
     ((uint64_t)(CRA_DOCSTORE_SHARED | CRA_DOCSTORE_FIND | CRA_DOCSTORE_REPLACE_IF | CRA_DOCSTORE_INDEX_LATE))
 
 struct cra_docstore {
@@ -248,9 +248,8 @@ cra_status cra_docstore_count(cra_docstore *docstore, const cra_scope *scope, in
     return status == CRA_OK ? docstore->vtable.count(docstore->self, scope, out, err) : status;
 }
 
-cra_status cra_docstore_delete_batch(cra_docstore *docstore, const cra_scope *scope, const cra_value *ids,
-                                     size_t count, cra_bytes match, int64_t deadline_ms, int64_t *removed,
-                                     cra_error *err)
+cra_status cra_docstore_delete_batch(cra_docstore *docstore, const cra_scope *scope, const cra_value *ids, size_t count,
+                                     cra_bytes match, int64_t deadline_ms, int64_t *removed, cra_error *err)
 {
     cra_status status = check_writable(docstore, "delete records", err);
 

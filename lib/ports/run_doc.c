@@ -47,8 +47,8 @@ cra_status cra_run_doc_copy(cra_run_doc *to, const cra_run_doc *from, const cra_
     bool complete = true;
 
     *to = *from;
-#define COPY_TEXT(name)                                                                                               \
-    to->name = cra_strdup(allocator, from->name);                                                                     \
+#define COPY_TEXT(name)                                                                                                \
+    to->name = cra_strdup(allocator, from->name);                                                                      \
     complete = complete && (to->name != NULL || from->name == NULL);
 #define COPY_TIME(name)
 #define COPY_INT(name)

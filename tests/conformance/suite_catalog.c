@@ -20,8 +20,7 @@ static void check_same(cra_conformance *t, const cra_run_doc *got, const cra_run
 {
 #define SAME_TEXT(name)                                                                                                \
     cra_conformance_check(t, same_text(got->name, wanted->name), __FILE__, __LINE__, #name " is %.100s, not %.100s",   \
-                          got->name != NULL ? got->name : "unset",                                                     \
-                          wanted->name != NULL ? wanted->name : "unset");
+                          got->name != NULL ? got->name : "unset", wanted->name != NULL ? wanted->name : "unset");
 #define SAME_TIME(name)                                                                                                \
     cra_conformance_check_int(t, (long long)got->name, (long long)wanted->name, __FILE__, __LINE__, #name);
 #define SAME_INT(name) SAME_TIME(name)
@@ -162,8 +161,8 @@ static void a_removed_run_is_gone(cra_conformance *t, const void *fixture)
     cra_catalog_kit_insert(t, catalog, "r", "1");
     cra_catalog_kit_insert(t, catalog, "r", "2");
     CHECK_OK(t, cra_catalog_lease_acquire(catalog, "r", "1", "me", 60000, 0, &lease, &err), err);
-    CHECK_OK(t, cra_catalog_checkpoint_put(catalog, "r", "1", "c", &lease, 0, (cra_bytes){(const uint8_t *)"x", 1},
-                                           &err),
+    CHECK_OK(t,
+             cra_catalog_checkpoint_put(catalog, "r", "1", "c", &lease, 0, (cra_bytes){(const uint8_t *)"x", 1}, &err),
              err);
     CHECK_STATUS(t, cra_catalog_run_remove(catalog, "r", "1", 2, &err), CRA_CONFLICT, err);
     CHECK_OK(t, cra_catalog_run_remove(catalog, "r", "1", 1, &err), err);
@@ -218,9 +217,9 @@ static void fill(cra_conformance *t, cra_catalog *catalog)
         cra_time_ms archive_at;
         bool held;
     } runs[] = {
-        {"b", "2", CRA_RUN_HOT, "success", 300, false},     {"a", "10", CRA_RUN_HOT, NULL, CRA_TIME_NONE, false},
-        {"a", "9", CRA_RUN_SWEEPING, "failed", 100, false}, {"b", "1", CRA_RUN_ARCHIVED, "success", 300, true},
-        {"a", "1", CRA_RUN_RESTORED, "success", 200, true}, {"B", "1", CRA_RUN_HOT, "empty", CRA_TIME_NONE, false},
+        {"b", "2", CRA_RUN_HOT, "success", 300, false},      {"a", "10", CRA_RUN_HOT, NULL, CRA_TIME_NONE, false},
+        {"a", "9", CRA_RUN_SWEEPING, "failed", 100, false},  {"b", "1", CRA_RUN_ARCHIVED, "success", 300, true},
+        {"a", "1", CRA_RUN_RESTORED, "success", 200, true},  {"B", "1", CRA_RUN_HOT, "empty", CRA_TIME_NONE, false},
         {"a", "b", CRA_RUN_RESTORING, "success", -5, false},
     };
     cra_error err = {0};
@@ -487,10 +486,10 @@ static void what_is_no_run_is_refused(cra_conformance *t, const void *fixture)
     CHECK_STATUS(t, cra_catalog_lease_acquire(catalog, "r", "1", "", 1, 0, &lease, &err), CRA_INVALID, err);
     CHECK_STATUS(t, cra_catalog_lease_acquire(catalog, "r", "1", "me", 0, 0, &lease, &err), CRA_INVALID, err);
     CHECK_STATUS(t, cra_catalog_lease_acquire(catalog, "r", "1", "me", 1, -1, &lease, &err), CRA_INVALID, err);
-    CHECK_STATUS(t,
-                 cra_catalog_lease_acquire(catalog, "r", "1", "an owner that is longer than a uuid is long", 1, 0,
-                                           &lease, &err),
-                 CRA_INVALID, err);
+    CHECK_STATUS(
+        t,
+        cra_catalog_lease_acquire(catalog, "r", "1", "an owner that is longer than a uuid is long", 1, 0, &lease, &err),
+        CRA_INVALID, err);
     cra_catalog_free(catalog);
 }
 
@@ -512,6 +511,5 @@ int cra_conformance_catalog(cra_conformance *t, const cra_catalog_fixture *fixtu
     };
     const int failures = cra_conformance_run(t, "catalog", cases, sizeof cases / sizeof cases[0], fixture);
 
-    return failures +
-           cra_conformance_run(t, "catalog", cra_catalog_lease_cases, cra_catalog_lease_count, fixture);
+    return failures + cra_conformance_run(t, "catalog", cra_catalog_lease_cases, cra_catalog_lease_count, fixture);
 }

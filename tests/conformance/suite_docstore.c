@@ -1,32 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "suite_docstore.h"
 
-#include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "suite_docstore_kit.h"
 
-#define THREADS 8
-
 /* Ids of every type that can be one, in MongoDB's order. */
 #define MIXED                                                                                                          \
-    "{\"_id\":{\"$minKey\":1},\"run_id\":18}{\"_id\":null,\"run_id\":18}{\"_id\":-5,\"run_id\":18}"                     \
-    "{\"_id\":1,\"run_id\":18}{\"_id\":1.5,\"run_id\":18}{\"_id\":{\"$numberLong\":\"2\"},\"run_id\":18}"                \
-    "{\"_id\":{\"$numberDecimal\":\"2.5\"},\"run_id\":18}{\"_id\":\"\",\"run_id\":18}{\"_id\":\"a\",\"run_id\":18}"       \
-    "{\"_id\":\"a\\u0000b\",\"run_id\":18}{\"_id\":\"ab\",\"run_id\":18}{\"_id\":{\"a\":1},\"run_id\":18}"               \
-    "{\"_id\":{\"$binary\":{\"base64\":\"AAE=\",\"subType\":\"00\"}},\"run_id\":18}"                                    \
-    "{\"_id\":{\"$oid\":\"5f0000000000000000000001\"},\"run_id\":18}"                                                   \
-    "{\"_id\":{\"$oid\":\"5f0000000000000000000002\"},\"run_id\":18}{\"_id\":false,\"run_id\":18}"                      \
-    "{\"_id\":true,\"run_id\":18}{\"_id\":{\"$date\":{\"$numberLong\":\"-1\"}},\"run_id\":18}"                          \
+    "{\"_id\":{\"$minKey\":1},\"run_id\":18}{\"_id\":null,\"run_id\":18}{\"_id\":-5,\"run_id\":18}"                    \
+    "{\"_id\":1,\"run_id\":18}{\"_id\":1.5,\"run_id\":18}{\"_id\":{\"$numberLong\":\"2\"},\"run_id\":18}"              \
+    "{\"_id\":{\"$numberDecimal\":\"2.5\"},\"run_id\":18}{\"_id\":\"\",\"run_id\":18}{\"_id\":\"a\",\"run_id\":18}"    \
+    "{\"_id\":\"a\\u0000b\",\"run_id\":18}{\"_id\":\"ab\",\"run_id\":18}{\"_id\":{\"a\":1},\"run_id\":18}"             \
+    "{\"_id\":{\"$binary\":{\"base64\":\"AAE=\",\"subType\":\"00\"}},\"run_id\":18}"                                   \
+    "{\"_id\":{\"$oid\":\"5f0000000000000000000001\"},\"run_id\":18}"                                                  \
+    "{\"_id\":{\"$oid\":\"5f0000000000000000000002\"},\"run_id\":18}{\"_id\":false,\"run_id\":18}"                     \
+    "{\"_id\":true,\"run_id\":18}{\"_id\":{\"$date\":{\"$numberLong\":\"-1\"}},\"run_id\":18}"                         \
     "{\"_id\":{\"$timestamp\":{\"t\":1,\"i\":2}},\"run_id\":18}{\"_id\":{\"$maxKey\":1},\"run_id\":18}"
-
-static bool open_store(cra_conformance *t, const cra_docstore_fixture *f, cra_docstore **out)
-{
-    cra_error err = {0};
-
-    return CHECK_OK(t, f->open_empty(f->user, out, &err), err);
-}
 
 /* ---- writing and paging ---- */
 
@@ -34,7 +23,7 @@ static void pages_go_over_mixed_ids(cra_conformance *t, const void *fixture)
 {
     cra_docstore *store = NULL;
 
-    if (!open_store(t, fixture, &store))
+    if (!cra_docs_open(t, fixture, &store))
         return;
     EXPECT(t, store, "{\"run_id\":18}", 5, ""); /* no collection yet */
     WRITE(t, store, "{\"_id\":7,\"run_id\":19}{\"_id\":\"b\",\"run_id\":17}", "NN");
@@ -54,7 +43,7 @@ static void runs_compare_as_numbers_do(cra_conformance *t, const void *fixture)
                               "{\"_id\":4,\"run_id\":{\"$numberDecimal\":\"18\"}}";
     cra_docstore *store = NULL;
 
-    if (!open_store(t, fixture, &store))
+    if (!cra_docs_open(t, fixture, &store))
         return;
     WRITE(t, store, all, "NNNN");
     WRITE(t, store, "{\"_id\":5,\"run_id\":\"18\"}{\"_id\":6,\"run_id\":18.5}{\"_id\":7}{\"_id\":8,\"run_id\":null}",
@@ -80,7 +69,7 @@ static void another_run_field_works_too(cra_conformance *t, const void *fixture)
     cra_error err = {0};
 
     cra_buf_init(&out, NULL);
-    if (!open_store(t, fixture, &store))
+    if (!cra_docs_open(t, fixture, &store))
         return;
     WRITE(t, store, first, "N");
     WRITE(t, store, "{\"_id\":2,\"run_id\":1,\"meta\":{\"run\":\"z\"}}{\"_id\":3,\"run_id\":1}", "NN");
@@ -95,8 +84,7 @@ static void another_run_field_works_too(cra_conformance *t, const void *fixture)
     CHECK_OK(t, cra_docstore_delete_batch(store, &scope, docs.ids, 1, (cra_bytes){NULL, 0}, 0, &removed, &err), err);
     CHECK_OK(t, cra_docstore_count(store, &scope, &total, &err), err);
     CHECK_INT(t, total, 0);
-    EXPECT(t, store, "{\"run_id\":1}", 10,
-           "{\"_id\":2,\"run_id\":1,\"meta\":{\"run\":\"z\"}}{\"_id\":3,\"run_id\":1}");
+    EXPECT(t, store, "{\"run_id\":1}", 10, "{\"_id\":2,\"run_id\":1,\"meta\":{\"run\":\"z\"}}{\"_id\":3,\"run_id\":1}");
     cra_docs_free(&docs);
     cra_docs_free(&value);
     cra_buf_cleanup(&out);
@@ -107,7 +95,7 @@ static void writing_is_idempotent(cra_conformance *t, const void *fixture)
 {
     cra_docstore *store = NULL;
 
-    if (!open_store(t, fixture, &store))
+    if (!cra_docs_open(t, fixture, &store))
         return;
     WRITE(t, store, "{\"_id\":1,\"run_id\":1,\"v\":\"old\"}", "N");
     WRITE(t, store, "{\"_id\":1,\"run_id\":1,\"v\":\"old\"}{\"_id\":2,\"run_id\":1}", "EN");
@@ -148,7 +136,7 @@ static void a_bad_document_loses_no_other(cra_conformance *t, const void *fixtur
     cra_docs docs;
     cra_error err = {0};
 
-    if (!open_store(t, fixture, &store))
+    if (!cra_docs_open(t, fixture, &store))
         return;
     CHECK_OK(t, cra_docstore_get_limits(store, &limits, &err), err);
     CHECK(t, limits.max_document_bytes > 0 && limits.max_batch_docs > 0);
@@ -169,8 +157,7 @@ static void a_bad_document_loses_no_other(cra_conformance *t, const void *fixtur
     /* Ids that are none. */
     WRITE(t, store, "{\"_id\":[1],\"run_id\":1}{\"_id\":{\"$regularExpression\":{\"pattern\":\"a\",\"options\":\"\"}}}",
           "FF");
-    EXPECT(t, store, "{\"run_id\":1}", 10,
-           "{\"_id\":1,\"run_id\":1}{\"_id\":3,\"run_id\":1}{\"_id\":4,\"run_id\":1}");
+    EXPECT(t, store, "{\"run_id\":1}", 10, "{\"_id\":1,\"run_id\":1}{\"_id\":3,\"run_id\":1}{\"_id\":4,\"run_id\":1}");
     free(big);
     free(damaged);
     cra_docs_free(&docs);
@@ -186,7 +173,7 @@ static void the_largest_document_passes(cra_conformance *t, const void *fixture)
     cra_error err = {0};
 
     cra_buf_init(&out, NULL);
-    if (!open_store(t, fixture, &store))
+    if (!cra_docs_open(t, fixture, &store))
         return;
     CHECK_OK(t, cra_docstore_get_limits(store, &limits, &err), err);
     const size_t size = (size_t)limits.max_document_bytes;
@@ -214,7 +201,7 @@ static void bytes_come_back_as_they_were(cra_conformance *t, const void *fixture
         "\"re\":{\"$regularExpression\":{\"pattern\":\"p\",\"options\":\"i\"}},\"code\":{\"$code\":\"f\"}}";
     cra_docstore *store = NULL;
 
-    if (!open_store(t, fixture, &store))
+    if (!cra_docs_open(t, fixture, &store))
         return;
     WRITE(t, store, odd, "N");
     EXPECT(t, store, "{\"run_id\":1}", 10, odd);
@@ -233,7 +220,7 @@ static void pages_are_bounded_by_bytes(cra_conformance *t, const void *fixture)
     cra_error err = {0};
 
     cra_buf_init(&out, NULL);
-    if (!open_store(t, fixture, &store))
+    if (!cra_docs_open(t, fixture, &store))
         return;
     WRITE(t, store, "{\"_id\":1,\"run_id\":1}{\"_id\":2,\"run_id\":1}{\"_id\":\"c\",\"run_id\":1,\"x\":1}", "NNN");
     const cra_scope scope = cra_docs_scope(t, &run, "{\"run_id\":1}");
@@ -273,9 +260,10 @@ static void fetch_leaves_out_what_is_not_there(cra_conformance *t, const void *f
     cra_error err = {0};
 
     cra_buf_init(&out, NULL);
-    if (!open_store(t, fixture, &store))
+    if (!cra_docs_open(t, fixture, &store))
         return;
-    cra_docs_parse(t, &ids, "{\"_id\":1}{\"_id\":{\"$numberLong\":\"2\"}}{\"_id\":\"1\"}{\"_id\":{\"a\":1}}{\"_id\":9}");
+    cra_docs_parse(t, &ids,
+                   "{\"_id\":1}{\"_id\":{\"$numberLong\":\"2\"}}{\"_id\":\"1\"}{\"_id\":{\"a\":1}}{\"_id\":9}");
     CHECK_OK(t, cra_docstore_fetch(store, "c", ids.ids, ids.count, &out, &err), err);
     CHECK_INT(t, out.size, 0); /* no collection */
     WRITE(t, store, "{\"_id\":2,\"run_id\":5}{\"_id\":{\"a\":1},\"run_id\":6}{\"_id\":3,\"run_id\":5}", "NNN");
@@ -289,195 +277,6 @@ static void fetch_leaves_out_what_is_not_there(cra_conformance *t, const void *f
     cra_docstore_free(store);
 }
 
-/* ---- deleting ---- */
-
-static void a_delete_keeps_to_its_run(cra_conformance *t, const void *fixture)
-{
-    cra_docstore *store = NULL;
-    cra_docs ids;
-    cra_docs run;
-    const cra_bytes none = {NULL, 0};
-    int64_t removed = -1;
-    cra_error err = {0};
-
-    if (!open_store(t, fixture, &store))
-        return;
-    cra_docs_parse(t, &ids, "{\"_id\":1.0}{\"_id\":\"a\"}{\"_id\":{\"$oid\":\"5f0000000000000000000001\"}}{\"_id\":9}");
-    cra_scope scope = cra_docs_scope(t, &run, "{\"run_id\":{\"$numberLong\":\"1\"}}");
-    CHECK_OK(t, cra_docstore_delete_batch(store, &scope, ids.ids, ids.count, none, 0, &removed, &err), err);
-    CHECK_INT(t, removed, 0); /* no collection */
-    WRITE(t, store,
-          "{\"_id\":1,\"run_id\":1}{\"_id\":\"a\",\"run_id\":2}"
-          "{\"_id\":{\"$oid\":\"5f0000000000000000000001\"},\"run_id\":1.0}{\"_id\":2,\"run_id\":1}",
-          "NNNN");
-    CHECK_OK(t, cra_docstore_delete_batch(store, &scope, ids.ids, ids.count, none, 0, &removed, &err), err);
-    CHECK_INT(t, removed, 2);
-    EXPECT(t, store, "{\"run_id\":1}", 10, "{\"_id\":2,\"run_id\":1}");
-    EXPECT(t, store, "{\"run_id\":2}", 10, "{\"_id\":\"a\",\"run_id\":2}");
-    CHECK_OK(t, cra_docstore_delete_batch(store, &scope, ids.ids, ids.count, none, 0, &removed, &err), err);
-    CHECK_INT(t, removed, 0); /* already gone is success */
-    /* A deleted id is free. */
-    WRITE(t, store, "{\"_id\":1,\"run_id\":1,\"again\":true}", "N");
-    cra_docs_free(&ids);
-    cra_docs_free(&run);
-    cra_docstore_free(store);
-}
-
-static void a_delete_compares_what_it_is_given(cra_conformance *t, const void *fixture)
-{
-    cra_docstore *store = NULL;
-    cra_docs ids;
-    cra_docs run;
-    cra_docs match;
-    int64_t removed = -1;
-    cra_error err = {0};
-
-    if (!open_store(t, fixture, &store))
-        return;
-    WRITE(t, store,
-          "{\"_id\":1,\"run_id\":1,\"rev\":5}{\"_id\":2,\"run_id\":1,\"rev\":6}{\"_id\":3,\"run_id\":1}"
-          "{\"_id\":4,\"run_id\":1,\"rev\":5.0}{\"_id\":5,\"run_id\":2,\"rev\":5}",
-          "NNNNN");
-    cra_docs_parse(t, &ids, "{\"_id\":1}{\"_id\":2}{\"_id\":3}{\"_id\":4}{\"_id\":5}");
-    cra_docs_parse(t, &match, "{\"rev\":5}");
-    const cra_scope scope = cra_docs_scope(t, &run, "{\"run_id\":1}");
-    CHECK_OK(t, cra_docstore_delete_batch(store, &scope, ids.ids, ids.count, match.items[0], 0, &removed, &err), err);
-    /* A store whose queries compare 5 and 5.0 as equal may take the fourth, too. */
-    CHECK(t, removed == 1 || removed == 2);
-    int64_t left = 0;
-    CHECK_OK(t, cra_docstore_count(store, &scope, &left, &err), err);
-    CHECK_INT(t, left, 4 - removed);
-    EXPECT(t, store, "{\"run_id\":2}", 10, "{\"_id\":5,\"run_id\":2,\"rev\":5}");
-    cra_docs_free(&ids);
-    cra_docs_free(&run);
-    cra_docs_free(&match);
-    cra_docstore_free(store);
-}
-
-static void nothing_is_done_after_the_deadline(cra_conformance *t, const void *fixture)
-{
-    const cra_docstore_fixture *f = fixture;
-    const int64_t past = cra_context_monotonic_ms(f->context);
-    const int64_t future = past + 3600000;
-    cra_docstore *store = NULL;
-    cra_write_result results[2];
-    cra_docs docs;
-    cra_docs run;
-    int64_t removed = -1;
-    cra_error err = {0};
-
-    if (!open_store(t, fixture, &store))
-        return;
-    cra_docs_parse(t, &docs, "{\"_id\":1,\"run_id\":1}{\"_id\":2,\"run_id\":1}");
-    const cra_scope scope = cra_docs_scope(t, &run, "{\"run_id\":1}");
-    memset(results, 0xA5, sizeof results);
-    CHECK_STATUS(t, cra_docstore_write_batch(store, "c", docs.items, 2, past, results, &err), CRA_TIMEOUT, err);
-    CHECK_INT(t, results[0].outcome, CRA_WRITE_UNSENT);
-    CHECK_INT(t, results[1].outcome, CRA_WRITE_UNSENT);
-    EXPECT(t, store, "{\"run_id\":1}", 10, "");
-    CHECK_OK(t, cra_docstore_write_batch(store, "c", docs.items, 2, future, results, &err), err);
-    CHECK_INT(t, results[1].outcome, CRA_WRITE_NEW);
-    CHECK_STATUS(t, cra_docstore_delete_batch(store, &scope, docs.ids, 2, (cra_bytes){NULL, 0}, past, &removed, &err),
-                 CRA_TIMEOUT, err);
-    CHECK_INT(t, removed, 0);
-    EXPECT(t, store, "{\"run_id\":1}", 10, "{\"_id\":1,\"run_id\":1}{\"_id\":2,\"run_id\":1}");
-    CHECK_OK(t, cra_docstore_delete_batch(store, &scope, docs.ids, 2, (cra_bytes){NULL, 0}, future, &removed, &err),
-             err);
-    CHECK_INT(t, removed, 2);
-    cra_docs_free(&docs);
-    cra_docs_free(&run);
-    cra_docstore_free(store);
-}
-
-/* ---- compare-and-set ---- */
-
-static void a_replace_compares_first(cra_conformance *t, const void *fixture)
-{
-    cra_docstore *store = NULL;
-    cra_docs docs;
-    cra_error err = {0};
-
-    if (!open_store(t, fixture, &store))
-        return;
-    if ((cra_docstore_features(store) & CRA_DOCSTORE_REPLACE_IF) == 0) {
-        cra_conformance_skip(t, "no replace_if");
-        cra_docstore_free(store);
-        return;
-    }
-    cra_docs_parse(t, &docs,
-                   "{\"_id\":1,\"run_id\":2,\"rev\":2}{\"rev\":1,\"st\":\"live\"}{\"rev\":2}{\"_id\":2,\"rev\":1}"
-                   "{\"none\":1}");
-    CHECK_STATUS(t, cra_docstore_replace_if(store, "c", docs.ids[0], docs.items[1], docs.items[0], &err), CRA_CONFLICT,
-                 err);
-    WRITE(t, store, "{\"_id\":1,\"run_id\":1,\"rev\":1,\"st\":\"live\"}", "N");
-    CHECK_STATUS(t, cra_docstore_replace_if(store, "c", docs.ids[0], docs.items[2], docs.items[0], &err), CRA_CONFLICT,
-                 err);
-    CHECK_STATUS(t, cra_docstore_replace_if(store, "c", docs.ids[0], docs.items[4], docs.items[0], &err), CRA_CONFLICT,
-                 err);
-    CHECK_STATUS(t, cra_docstore_replace_if(store, "c", docs.ids[0], docs.items[1], docs.items[3], &err), CRA_INVALID,
-                 err); /* another _id */
-    CHECK_OK(t, cra_docstore_replace_if(store, "c", docs.ids[0], docs.items[1], docs.items[0], &err), err);
-    EXPECT(t, store, "{\"run_id\":1}", 10, "");
-    EXPECT(t, store, "{\"run_id\":2}", 10, "{\"_id\":1,\"run_id\":2,\"rev\":2}");
-    CHECK_STATUS(t, cra_docstore_replace_if(store, "c", docs.ids[0], docs.items[1], docs.items[0], &err), CRA_CONFLICT,
-                 err);
-    cra_docs_free(&docs);
-    cra_docstore_free(store);
-}
-
-typedef struct writer {
-    cra_docstore *store;
-    int new_count;
-    int failures;
-} writer;
-
-/* Write the same twenty records as everyone else, in batches. */
-static void *write_same(void *user)
-{
-    writer *w = user;
-
-    for (int batch = 0; batch < 4; batch++) {
-        uint8_t documents[5][14];
-        cra_bytes views[5];
-        cra_write_result results[5];
-        for (int i = 0; i < 5; i++) {
-            const uint8_t bytes[14] = {14,  0, 0, 0, CRA_BSON_INT32, '_', 'i', 'd', 0, (uint8_t)(batch * 5 + i),
-                                       0,   0, 0, 0};
-            memcpy(documents[i], bytes, sizeof bytes);
-            views[i] = (cra_bytes){documents[i], sizeof bytes};
-        }
-        if (cra_docstore_write_batch(w->store, "c", views, 5, 0, results, NULL) != CRA_OK)
-            w->failures++;
-        for (int i = 0; i < 5; i++) {
-            w->new_count += results[i].outcome == CRA_WRITE_NEW ? 1 : 0;
-            w->failures += results[i].outcome != CRA_WRITE_NEW && results[i].outcome != CRA_WRITE_ID_EXISTS ? 1 : 0;
-        }
-    }
-    return NULL;
-}
-
-static void of_many_writers_one_inserts(cra_conformance *t, const void *fixture)
-{
-    pthread_t threads[THREADS];
-    writer writers[THREADS];
-    cra_docstore *store = NULL;
-    int new_count = 0;
-
-    if (!open_store(t, fixture, &store))
-        return;
-    for (int i = 0; i < THREADS; i++) {
-        writers[i] = (writer){store, 0, 0};
-        CHECK_INT(t, pthread_create(&threads[i], NULL, write_same, &writers[i]), 0);
-    }
-    for (int i = 0; i < THREADS; i++) {
-        pthread_join(threads[i], NULL);
-        CHECK_INT(t, writers[i].failures, 0);
-        new_count += writers[i].new_count;
-    }
-    CHECK_INT(t, new_count, 20);
-    cra_docstore_free(store);
-}
-
 /* ---- collections and handles ---- */
 
 static void collections_keep_their_options(cra_conformance *t, const void *fixture)
@@ -488,7 +287,7 @@ static void collections_keep_their_options(cra_conformance *t, const void *fixtu
     cra_error err = {0};
 
     cra_buf_init(&out, NULL);
-    if (!open_store(t, fixture, &store))
+    if (!cra_docs_open(t, fixture, &store))
         return;
     cra_docs_parse(t, &options, "{\"validationLevel\":\"off\"}{}");
     CHECK_STATUS(t, cra_docstore_collection_get(store, "c", &out, &err), CRA_NOT_FOUND, err);
@@ -521,7 +320,7 @@ static void read_only_handles_do_not_write(cra_conformance *t, const void *fixtu
     int64_t removed = 0;
     cra_error err = {0};
 
-    if (!open_store(t, fixture, &store))
+    if (!cra_docs_open(t, fixture, &store))
         return;
     WRITE(t, store, "{\"_id\":1,\"run_id\":1}", "N");
     cra_docs_parse(t, &docs, "{\"_id\":1,\"run_id\":1}{\"key\":{\"a\":1}}{}");
@@ -558,7 +357,7 @@ static void what_is_written_stays(cra_conformance *t, const void *fixture)
         cra_conformance_skip(t, "the store is gone with its handle");
         return;
     }
-    if (!open_store(t, fixture, &store))
+    if (!cra_docs_open(t, fixture, &store))
         return;
     cra_docs_parse(t, &docs, "{\"_id\":3,\"run_id\":1}");
     WRITE(t, store, "{\"_id\":1,\"run_id\":1}", "N");
@@ -590,7 +389,7 @@ static void what_is_no_record_is_refused(cra_conformance *t, const void *fixture
     cra_error err = {0};
 
     cra_buf_init(&out, NULL);
-    if (!open_store(t, fixture, &store))
+    if (!cra_docs_open(t, fixture, &store))
         return;
     cra_docs_parse(t, &docs, "{\"a\":1,\"_id\":1}{}{\"_id\":1}");
     const cra_scope scope = cra_docs_scope(t, &run, "{\"run_id\":1}");
@@ -622,11 +421,6 @@ int cra_conformance_docstore(cra_conformance *t, const cra_docstore_fixture *fix
         {"bytes_come_back_as_they_were", bytes_come_back_as_they_were},
         {"pages_are_bounded_by_bytes", pages_are_bounded_by_bytes},
         {"fetch_leaves_out_what_is_not_there", fetch_leaves_out_what_is_not_there},
-        {"a_delete_keeps_to_its_run", a_delete_keeps_to_its_run},
-        {"a_delete_compares_what_it_is_given", a_delete_compares_what_it_is_given},
-        {"nothing_is_done_after_the_deadline", nothing_is_done_after_the_deadline},
-        {"a_replace_compares_first", a_replace_compares_first},
-        {"of_many_writers_one_inserts", of_many_writers_one_inserts},
         {"collections_keep_their_options", collections_keep_their_options},
         {"read_only_handles_do_not_write", read_only_handles_do_not_write},
         {"what_is_written_stays", what_is_written_stays},
@@ -635,5 +429,6 @@ int cra_conformance_docstore(cra_conformance *t, const cra_docstore_fixture *fix
     const int failures = cra_conformance_run(t, "docstore", cases, sizeof cases / sizeof cases[0], fixture);
 
     return failures +
+           cra_conformance_run(t, "docstore", cra_docstore_change_cases, cra_docstore_change_count, fixture) +
            cra_conformance_run(t, "docstore", cra_docstore_index_cases, cra_docstore_index_count, fixture);
 }

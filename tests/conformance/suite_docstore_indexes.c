@@ -4,13 +4,6 @@
 
 #include "suite_docstore_kit.h"
 
-static bool open_store(cra_conformance *t, const cra_docstore_fixture *f, cra_docstore **out)
-{
-    cra_error err = {0};
-
-    return CHECK_OK(t, f->open_empty(f->user, out, &err), err);
-}
-
 /* Ensure one index and check what came of it. @return what the store said */
 static cra_status ensure(cra_conformance *t, cra_docstore *store, const char *json, cra_status wanted,
                          int32_t native_code, cra_index_outcome outcome, int line)
@@ -34,7 +27,8 @@ static cra_status ensure(cra_conformance *t, cra_docstore *store, const char *js
 
 #define CREATED(t, store, json) ensure((t), (store), (json), CRA_OK, 0, CRA_INDEX_CREATED, __LINE__)
 #define PRESENT(t, store, json) ensure((t), (store), (json), CRA_OK, 0, CRA_INDEX_PRESENT, __LINE__)
-#define REFUSED(t, store, json, status, code) ensure((t), (store), (json), (status), (code), CRA_INDEX_CREATED, __LINE__)
+#define REFUSED(t, store, json, status, code)                                                                          \
+    ensure((t), (store), (json), (status), (code), CRA_INDEX_CREATED, __LINE__)
 
 /* Whether the collection has an index of a name, and how many there are. */
 static bool is_listed(cra_conformance *t, cra_docstore *store, const char *name, size_t *count)
@@ -69,7 +63,7 @@ static void indexes_are_listed(cra_conformance *t, const void *fixture)
     cra_error err = {0};
 
     cra_buf_init(&out, NULL);
-    if (!open_store(t, fixture, &store))
+    if (!cra_docs_open(t, fixture, &store))
         return;
     CHECK_STATUS(t, cra_docstore_index_list(store, "c", &out, &count, &err), CRA_NOT_FOUND, err);
     CHECK_INT(t, count, 0);
@@ -90,11 +84,12 @@ static void identical_indexes_are_present(cra_conformance *t, const void *fixtur
     cra_docstore *store = NULL;
     size_t count = 0;
 
-    if (!open_store(t, fixture, &store))
+    if (!cra_docs_open(t, fixture, &store))
         return;
     CREATED(t, store, "{\"key\":{\"a\":1,\"b\":1}}");
     PRESENT(t, store, "{\"key\":{\"a\":1,\"b\":1}}");
-    PRESENT(t, store, "{\"v\":2,\"key\":{\"a\":1.0,\"b\":{\"$numberLong\":\"1\"}},\"name\":\"a_1_b_1\",\"background\":true}");
+    PRESENT(t, store,
+            "{\"v\":2,\"key\":{\"a\":1.0,\"b\":{\"$numberLong\":\"1\"}},\"name\":\"a_1_b_1\",\"background\":true}");
     PRESENT(t, store, "{\"key\":{\"_id\":1}}");
     PRESENT(t, store, "{\"key\":{\"_id\":1},\"name\":\"_id_\"}");
     CREATED(t, store, "{\"key\":{\"b\":1,\"a\":1}}"); /* the order of keys is part of it */
@@ -112,7 +107,7 @@ static void other_indexes_clash(cra_conformance *t, const void *fixture)
     cra_docstore *store = NULL;
     size_t count = 0;
 
-    if (!open_store(t, fixture, &store))
+    if (!cra_docs_open(t, fixture, &store))
         return;
     CREATED(t, store, "{\"key\":{\"a\":1},\"name\":\"n\"}");
     REFUSED(t, store, "{\"key\":{\"b\":1},\"name\":\"n\"}", CRA_CONFLICT, 86);
@@ -148,7 +143,7 @@ static void impossible_indexes_are_invalid(cra_conformance *t, const void *fixtu
     cra_docstore *store = NULL;
     size_t count = 0;
 
-    if (!open_store(t, fixture, &store))
+    if (!cra_docs_open(t, fixture, &store))
         return;
     WRITE(t, store, "{\"_id\":1}", "N");
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++)
@@ -162,12 +157,14 @@ static void unique_indexes_refuse_duplicates(cra_conformance *t, const void *fix
 {
     cra_docstore *store = NULL;
 
-    if (!open_store(t, fixture, &store))
+    if (!cra_docs_open(t, fixture, &store))
         return;
     CREATED(t, store, "{\"key\":{\"a\":1,\"b.c\":-1},\"unique\":true}");
-    WRITE(t, store, "{\"_id\":1,\"a\":1,\"b\":{\"c\":2}}{\"_id\":2,\"a\":1.0,\"b\":{\"c\":2}}{\"_id\":3,\"a\":1}", "NFN");
+    WRITE(t, store, "{\"_id\":1,\"a\":1,\"b\":{\"c\":2}}{\"_id\":2,\"a\":1.0,\"b\":{\"c\":2}}{\"_id\":3,\"a\":1}",
+          "NFN");
     /* A missing field is null: one document may lack it. */
-    WRITE(t, store, "{\"_id\":4,\"a\":1,\"b\":{\"c\":null}}{\"_id\":5,\"a\":1,\"b\":5}{\"_id\":6,\"a\":2}{\"_id\":1,\"a\":9}",
+    WRITE(t, store,
+          "{\"_id\":4,\"a\":1,\"b\":{\"c\":null}}{\"_id\":5,\"a\":1,\"b\":5}{\"_id\":6,\"a\":2}{\"_id\":1,\"a\":9}",
           "FFNE");
     WRITE(t, store, "{\"_id\":7}{\"_id\":8,\"x\":1}{\"_id\":9,\"a\":\"1\"}", "NFN");
     cra_docstore_free(store);
@@ -178,7 +175,7 @@ static void a_unique_index_needs_unique_documents(cra_conformance *t, const void
     cra_docstore *store = NULL;
     size_t count = 0;
 
-    if (!open_store(t, fixture, &store))
+    if (!cra_docs_open(t, fixture, &store))
         return;
     WRITE(t, store, "{\"_id\":1,\"a\":1}{\"_id\":2,\"a\":1}{\"_id\":3}", "NNN");
     REFUSED(t, store, "{\"key\":{\"a\":1},\"unique\":true}", CRA_EXISTS, 11000);
@@ -191,7 +188,7 @@ static void sparse_and_partial_indexes_leave_out(cra_conformance *t, const void 
 {
     cra_docstore *store = NULL;
 
-    if (!open_store(t, fixture, &store))
+    if (!cra_docs_open(t, fixture, &store))
         return;
     CREATED(t, store, "{\"key\":{\"s\":1},\"unique\":true,\"sparse\":true}");
     WRITE(t, store, "{\"_id\":1}{\"_id\":2}{\"_id\":3,\"s\":null}{\"_id\":4,\"s\":null}", "NNNF");
@@ -265,7 +262,7 @@ static void queries_find_through_arrays(cra_conformance *t, const void *fixture)
 {
     cra_docstore *store = NULL;
 
-    if (!open_store(t, fixture, &store))
+    if (!cra_docs_open(t, fixture, &store))
         return;
     if ((cra_docstore_features(store) & CRA_DOCSTORE_FIND) == 0) {
         cra_conformance_skip(t, "no find");
@@ -296,7 +293,7 @@ static void what_was_deleted_is_not_found(cra_conformance *t, const void *fixtur
     int64_t removed = 0;
     cra_error err = {0};
 
-    if (!open_store(t, fixture, &store))
+    if (!cra_docs_open(t, fixture, &store))
         return;
     CREATED(t, store, "{\"key\":{\"a\":1},\"unique\":true}");
     WRITE(t, store, "{\"_id\":1,\"a\":1,\"run_id\":1}", "N");

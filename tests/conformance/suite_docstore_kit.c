@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "suite_docstore_kit.h"
 
-#include <stdio.h>
-
 #define MAX_DOCS (sizeof((cra_docs *)0)->items / sizeof(cra_bytes))
+
+bool cra_docs_open(cra_conformance *t, const void *fixture, cra_docstore **out)
+{
+    const cra_docstore_fixture *f = fixture;
+    cra_error err = {0};
+
+    return CHECK_OK(t, f->open_empty(f->user, out, &err), err);
+}
 
 static void add(cra_docs *docs, cra_bytes document)
 {
@@ -72,8 +78,7 @@ void cra_docs_write(cra_conformance *t, cra_docstore *store, const char *collect
 
     cra_docs_parse(t, &docs, json);
     memset(results, 0xA5, sizeof results);
-    const cra_status status =
-        cra_docstore_write_batch(store, collection, docs.items, docs.count, 0, results, &err);
+    const cra_status status = cra_docstore_write_batch(store, collection, docs.items, docs.count, 0, results, &err);
     cra_conformance_check_status(t, status, CRA_OK, &err, file, line, "write_batch");
     for (size_t i = 0; status == CRA_OK && i < docs.count; i++) {
         got[i] = results[i].outcome <= CRA_WRITE_UNKNOWN ? letters[results[i].outcome] : '!';

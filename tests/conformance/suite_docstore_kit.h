@@ -9,9 +9,14 @@
 
 #include "suite_docstore.h"
 
-/* Cases of suite_docstore_indexes.c. */
+/* Cases of suite_docstore_changes.c and suite_docstore_indexes.c. */
+extern const cra_conformance_case cra_docstore_change_cases[];
+extern const size_t cra_docstore_change_count;
 extern const cra_conformance_case cra_docstore_index_cases[];
 extern const size_t cra_docstore_index_count;
+
+/* Open an empty store. @return whether that went well */
+bool cra_docs_open(cra_conformance *t, const void *fixture, cra_docstore **out);
 
 /* Some documents, parsed. */
 typedef struct cra_docs {

@@ -161,16 +161,16 @@ static cra_status attempt(const cra_allocator *allocator, void *user)
     cra_buf_init(&out, allocator);
     cra_run_doc_init(&run);
     cra_run_doc_init(&got);
-    run.report = (char *)(uintptr_t)"r";
-    run.run = (char *)(uintptr_t)"1";
-    run.collection = (char *)(uintptr_t)"c";
+    run.report = (char *)(uintptr_t) "r";
+    run.run = (char *)(uintptr_t) "1";
+    run.collection = (char *)(uintptr_t) "c";
     options.allocator = allocator;
     cra_status status = cra_context_new_bare(&options, &context, NULL);
     if (status == CRA_OK)
         status = open_in(context, &catalog, NULL);
     if (status == CRA_OK)
         status = cra_catalog_run_insert(catalog, &run, NULL);
-    run.outcome = (char *)(uintptr_t)"success";
+    run.outcome = (char *)(uintptr_t) "success";
     if (status == CRA_OK)
         status = cra_catalog_run_replace(catalog, &run, 1, NULL, NULL);
     if (status == CRA_OK)

@@ -165,9 +165,10 @@ static void the_suite_notices(void **state)
 
 static cra_status torment(cra_docstore *store, cra_buf *scratch)
 {
-    static const uint8_t document[] = {25, 0, 0, 0, 16, '_', 'i', 'd', 0, 1, 0, 0, 0, 16, 'r', 0, 7, 0, 0, 0, 8, 'a', 0, 1, 0};
-    static const uint8_t spec[] = {31,  0,   0, 0, 3, 'k', 'e', 'y', 0, 12, 0, 0, 0, 16, 'a', 0,
-                                   1,   0,   0, 0, 0, 8,   'u', 'n', 'i', 'q', 'u', 'e', 0, 1, 0};
+    static const uint8_t document[] = {25, 0,   0, 0, 16, '_', 'i', 'd', 0,   1, 0, 0, 0,
+                                       16, 'r', 0, 7, 0,  0,   0,   8,   'a', 0, 1, 0};
+    static const uint8_t spec[] = {31, 0, 0, 0, 3, 'k', 'e', 'y', 0,   12,  0,   0,   0, 16, 'a', 0,
+                                   1,  0, 0, 0, 0, 8,   'u', 'n', 'i', 'q', 'u', 'e', 0, 1,  0};
     static const uint8_t empty[] = {5, 0, 0, 0, 0};
     const cra_bytes view = {document, sizeof document};
     const cra_value id = {CRA_BSON_INT32, document + 9, 4};

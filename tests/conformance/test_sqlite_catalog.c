@@ -161,9 +161,9 @@ static void processes_share_the_file(void **state)
     }
     assert_int_equal(open_uri(f, CRA_OPEN_CREATE, &catalog, NULL), CRA_OK);
     cra_run_doc_init(&run);
-    run.report = (char *)(uintptr_t)"r";
-    run.run = (char *)(uintptr_t)"1";
-    run.collection = (char *)(uintptr_t)"c";
+    run.report = (char *)(uintptr_t) "r";
+    run.run = (char *)(uintptr_t) "1";
+    run.collection = (char *)(uintptr_t) "c";
     run.records = 0;
     assert_int_equal(cra_catalog_run_insert(catalog, &run, NULL), CRA_OK);
     for (int i = 0; i < PROCESSES; i++) {

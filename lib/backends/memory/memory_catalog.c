@@ -386,8 +386,7 @@ static cra_status lease_renew(void *self, const char *report, const char *run, c
     return status;
 }
 
-static cra_status lease_release(void *self, const char *report, const char *run, const cra_lease *lease,
-                                cra_error *err)
+static cra_status lease_release(void *self, const char *report, const char *run, const cra_lease *lease, cra_error *err)
 {
     memory_catalog *store = self;
 

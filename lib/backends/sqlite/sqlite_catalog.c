@@ -17,7 +17,7 @@
 #define COLUMN_SET(kind, name, help) #name " = ?, "
 #define COLUMN_ONE(kind, name, help) +1
 #define FIELDS_COUNT (0 CRA_RUN_FIELDS(COLUMN_ONE))
-#define SELECT_RUNS                                                                                                   \
+#define SELECT_RUNS                                                                                                    \
     "SELECT " CRA_RUN_FIELDS(COLUMN_NAME) "version, lease_owner, lease_fence, lease_expires_at FROM runs WHERE 1 "
 
 static void close_catalog(void *self)
@@ -68,9 +68,9 @@ static void read_run(sqlite3_stmt *statement, cra_run_doc *run)
 
     cra_run_doc_init(run);
 #define READ_TEXT(name) run->name = (char *)(uintptr_t)sqlite3_column_text(statement, column++);
-#define READ_TIME(name)                                                                                               \
-    run->name = sqlite3_column_type(statement, column) == SQLITE_NULL ? CRA_TIME_NONE                                 \
-                                                                      : sqlite3_column_int64(statement, column);      \
+#define READ_TIME(name)                                                                                                \
+    run->name = sqlite3_column_type(statement, column) == SQLITE_NULL ? CRA_TIME_NONE                                  \
+                                                                      : sqlite3_column_int64(statement, column);       \
     column++;
 #define READ_INT(name) run->name = sqlite3_column_int64(statement, column++);
 #define READ_BOOL(name) run->name = sqlite3_column_int(statement, column++) != 0;
@@ -177,17 +177,17 @@ static cra_status run_insert(void *self, const cra_run_doc *run, cra_error *err)
 
     cra_status status = cra_sqlite_take(store, &db, err);
     if (status == CRA_OK)
-        status = cra_sqlite_prepare(store, db,
-                                    "INSERT INTO runs (" CRA_RUN_FIELDS(COLUMN_NAME) "version) VALUES (" CRA_RUN_FIELDS(
-                                        COLUMN_MARK) "1)",
-                                    &statement, err);
+        status = cra_sqlite_prepare(
+            store, db,
+            "INSERT INTO runs (" CRA_RUN_FIELDS(COLUMN_NAME) "version) VALUES (" CRA_RUN_FIELDS(COLUMN_MARK) "1)",
+            &statement, err);
     if (status == CRA_OK) {
         bind_run(statement, run);
         if (sqlite3_step(statement) != SQLITE_DONE)
-            status = (sqlite3_errcode(db) & 0xFF) == SQLITE_CONSTRAINT
-                         ? cra_error_set(err, CRA_EXISTS, "sqlite", "report %s has a run %s already", run->report,
-                                         run->run)
-                         : cra_sqlite_error(store, db, "add a run", err);
+            status =
+                (sqlite3_errcode(db) & 0xFF) == SQLITE_CONSTRAINT
+                    ? cra_error_set(err, CRA_EXISTS, "sqlite", "report %s has a run %s already", run->report, run->run)
+                    : cra_sqlite_error(store, db, "add a run", err);
     }
     sqlite3_finalize(statement);
     cra_sqlite_give(store, db);
@@ -205,16 +205,17 @@ static cra_status explain_no_change(cra_sqlite *store, sqlite3 *db, const char *
         return status;
     if (lease != NULL && !cra_sqlite_row_is_held(&row, lease))
         return cra_error_set(err, CRA_LOCKED, "sqlite", "the lease of run %s was taken by another worker", run);
-    return cra_error_set(err, CRA_CONFLICT, "sqlite", "run %s was changed meanwhile (version %lld, expected %lld)",
-                         run, (long long)row.version, (long long)expect_version);
+    return cra_error_set(err, CRA_CONFLICT, "sqlite", "run %s was changed meanwhile (version %lld, expected %lld)", run,
+                         (long long)row.version, (long long)expect_version);
 }
 
 static cra_status run_replace(void *self, const cra_run_doc *next, int64_t expect_version, const cra_lease *lease,
                               cra_error *err)
 {
-    static const char sql[] = "UPDATE runs SET " CRA_RUN_FIELDS(COLUMN_SET) "version = version + 1 "
-                              "WHERE report = ? AND run = ? AND version = ? AND (? OR (lease_owner = ? AND "
-                              "lease_fence = ?))";
+    static const char sql[] = "UPDATE runs SET " CRA_RUN_FIELDS(
+        COLUMN_SET) "version = version + 1 "
+                    "WHERE report = ? AND run = ? AND version = ? AND (? OR (lease_owner = ? AND "
+                    "lease_fence = ?))";
     cra_sqlite *store = self;
     sqlite3 *db = NULL;
     sqlite3_stmt *statement = NULL;

@@ -94,9 +94,8 @@ static cra_status add_collection(cra_sqlite *store, sqlite3 *db, const char *nam
                                  cra_sqlite_collection *out, cra_error *err)
 {
     sqlite3_stmt *statement = NULL;
-    cra_status status =
-        cra_sqlite_prepare(store, db, "INSERT INTO collections (name, run_field, options) VALUES (?, ?, ?)",
-                           &statement, err);
+    cra_status status = cra_sqlite_prepare(
+        store, db, "INSERT INTO collections (name, run_field, options) VALUES (?, ?, ?)", &statement, err);
 
     if (status == CRA_OK) {
         cra_sqlite_bind_text(statement, 1, name);
@@ -135,8 +134,7 @@ cra_status cra_sqlite_collection_get(void *self, const char *name, cra_buf *out,
 
     cra_status status = cra_sqlite_take(store, &db, err);
     if (status == CRA_OK)
-        status =
-            cra_sqlite_prepare(store, db, "SELECT options FROM collections WHERE name = ?", &statement, err);
+        status = cra_sqlite_prepare(store, db, "SELECT options FROM collections WHERE name = ?", &statement, err);
     if (status == CRA_OK) {
         cra_sqlite_bind_text(statement, 1, name);
         const int code = sqlite3_step(statement);

@@ -16,8 +16,7 @@
 #define SWITCH_PAUSE_MS 10
 
 /* Made once; every statement can be repeated, so that two processes may create the file at the same moment. */
-static const char schema_sql[] =
-    "CREATE TABLE IF NOT EXISTS runs ("
+static const char schema_sql[] = "CREATE TABLE IF NOT EXISTS runs ("
 #define COLUMN_TEXT(name) #name " TEXT,"
 #define COLUMN_TIME(name) #name " INTEGER,"
 #define COLUMN_INT(name) #name " INTEGER NOT NULL,"
@@ -29,21 +28,21 @@ static const char schema_sql[] =
 #undef COLUMN_INT
 #undef COLUMN_TIME
 #undef COLUMN_TEXT
-    " version INTEGER NOT NULL,"
-    " lease_owner TEXT NOT NULL DEFAULT '',"
-    " lease_fence INTEGER NOT NULL DEFAULT 0,"
-    " lease_expires_at INTEGER NOT NULL DEFAULT 0,"
-    " PRIMARY KEY (report, run)) WITHOUT ROWID;"
-    "CREATE INDEX IF NOT EXISTS runs_by_run ON runs (run);"
-    "CREATE INDEX IF NOT EXISTS runs_due ON runs (archive_at, report, run) WHERE archive_at IS NOT NULL;"
-    "CREATE INDEX IF NOT EXISTS runs_by_state ON runs (state, report, run);"
-    "CREATE TABLE IF NOT EXISTS checkpoints (report TEXT, run TEXT, name TEXT, version INTEGER NOT NULL,"
-    " content BLOB NOT NULL, PRIMARY KEY (report, run, name)) WITHOUT ROWID;"
-    "CREATE TABLE IF NOT EXISTS summaries (name TEXT PRIMARY KEY, content BLOB NOT NULL) WITHOUT ROWID;"
-    "CREATE TABLE IF NOT EXISTS collections (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
-    " run_field TEXT NOT NULL, options BLOB NOT NULL);"
-    "CREATE TABLE IF NOT EXISTS collection_indexes (id INTEGER PRIMARY KEY, collection INTEGER NOT NULL,"
-    " name TEXT NOT NULL, spec BLOB NOT NULL, UNIQUE (collection, name));";
+        " version INTEGER NOT NULL,"
+        " lease_owner TEXT NOT NULL DEFAULT '',"
+        " lease_fence INTEGER NOT NULL DEFAULT 0,"
+        " lease_expires_at INTEGER NOT NULL DEFAULT 0,"
+        " PRIMARY KEY (report, run)) WITHOUT ROWID;"
+        "CREATE INDEX IF NOT EXISTS runs_by_run ON runs (run);"
+        "CREATE INDEX IF NOT EXISTS runs_due ON runs (archive_at, report, run) WHERE archive_at IS NOT NULL;"
+        "CREATE INDEX IF NOT EXISTS runs_by_state ON runs (state, report, run);"
+        "CREATE TABLE IF NOT EXISTS checkpoints (report TEXT, run TEXT, name TEXT, version INTEGER NOT NULL,"
+        " content BLOB NOT NULL, PRIMARY KEY (report, run, name)) WITHOUT ROWID;"
+        "CREATE TABLE IF NOT EXISTS summaries (name TEXT PRIMARY KEY, content BLOB NOT NULL) WITHOUT ROWID;"
+        "CREATE TABLE IF NOT EXISTS collections (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
+        " run_field TEXT NOT NULL, options BLOB NOT NULL);"
+        "CREATE TABLE IF NOT EXISTS collection_indexes (id INTEGER PRIMARY KEY, collection INTEGER NOT NULL,"
+        " name TEXT NOT NULL, spec BLOB NOT NULL, UNIQUE (collection, name));";
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 

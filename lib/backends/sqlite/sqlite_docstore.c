@@ -202,8 +202,7 @@ static cra_status count_run(void *self, const cra_scope *scope, int64_t *out, cr
     reader_init(&r, self);
     cra_status status = reader_open(&r, scope->collection, err);
     if (status == CRA_OK) {
-        cra_status built =
-            cra_buf_appendf(&r.sql, "SELECT count(*) FROM c_%lld WHERE ", (long long)r.collection.id);
+        cra_status built = cra_buf_appendf(&r.sql, "SELECT count(*) FROM c_%lld WHERE ", (long long)r.collection.id);
         if (built == CRA_OK)
             built = append_scope(&r, scope);
         status = reader_prepare(&r, built, err);

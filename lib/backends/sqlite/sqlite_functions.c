@@ -198,9 +198,9 @@ int cra_sqlite_register_functions(sqlite3 *db)
         int arguments;
         void (*function)(sqlite3_context *, int, sqlite3_value **);
     } functions[] = {
-        {"bson_key", 2, bson_key}, {"bson_has", 2, bson_has},   {"bson_is_array", 2, bson_is_array},
-        {"bson_get", 2, bson_get}, {"bson_json", 1, bson_json},
-        {"bson_any", 3, bson_any}, {"bson_match", 2, bson_match},
+        {"bson_key", 2, bson_key},     {"bson_has", 2, bson_has},   {"bson_is_array", 2, bson_is_array},
+        {"bson_get", 2, bson_get},     {"bson_json", 1, bson_json}, {"bson_any", 3, bson_any},
+        {"bson_match", 2, bson_match},
     };
 
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {

@@ -313,8 +313,8 @@ static cra_status create_index(cra_sqlite *store, sqlite3 *db, const cra_sqlite_
         status = CRA_OK;
     else if ((sqlite3_errcode(db) & 0xFF) == SQLITE_CONSTRAINT)
         status = cra_error_set_native(err, CRA_EXISTS, CRA_SQLITE_DUPLICATE_KEY, ORIGIN,
-                                      "index %.*s cannot be unique: two documents have the same key",
-                                      name_length(spec), name_text(spec));
+                                      "index %.*s cannot be unique: two documents have the same key", name_length(spec),
+                                      name_text(spec));
     else
         status = cra_sqlite_error(store, db, "create an index", err);
     cra_buf_cleanup(&sql);
@@ -336,8 +336,8 @@ static cra_status ensure(cra_sqlite *store, sqlite3 *db, const char *name, cra_b
         return CRA_OK;
     case CRA_INDEX_MATCH_OPTIONS:
         return cra_error_set_native(err, CRA_CONFLICT, 85, ORIGIN,
-                                    "an index like %.*s is there with other options or another name",
-                                    name_length(spec), name_text(spec));
+                                    "an index like %.*s is there with other options or another name", name_length(spec),
+                                    name_text(spec));
     case CRA_INDEX_MATCH_NAME:
         return cra_error_set_native(err, CRA_CONFLICT, 86, ORIGIN, "the name %.*s belongs to another index",
                                     name_length(spec), name_text(spec));

@@ -162,13 +162,13 @@ cra_status cra_sqlite_lease_release(void *self, const char *report, const char *
 
 /* ---- checkpoints ----------------------------------------------------------------------------- */
 
-static cra_status read_checkpoint(cra_sqlite *store, sqlite3 *db, const char *report, const char *run,
-                                  const char *name, cra_buf *out, int64_t *version, cra_error *err)
+static cra_status read_checkpoint(cra_sqlite *store, sqlite3 *db, const char *report, const char *run, const char *name,
+                                  cra_buf *out, int64_t *version, cra_error *err)
 {
     sqlite3_stmt *statement = NULL;
-    cra_status status =
-        cra_sqlite_prepare(store, db, "SELECT version, content FROM checkpoints WHERE report = ? AND run = ? AND name = ?",
-                           &statement, err);
+    cra_status status = cra_sqlite_prepare(
+        store, db, "SELECT version, content FROM checkpoints WHERE report = ? AND run = ? AND name = ?", &statement,
+        err);
 
     *version = 0;
     if (status == CRA_OK) {

@@ -72,9 +72,9 @@ static cra_status insert(fixture *f, const char *run, cra_error *err)
     cra_run_doc doc;
 
     cra_run_doc_init(&doc);
-    doc.report = (char *)(uintptr_t)"r";
+    doc.report = (char *)(uintptr_t) "r";
     doc.run = (char *)(uintptr_t)run;
-    doc.collection = (char *)(uintptr_t)"c";
+    doc.collection = (char *)(uintptr_t) "c";
     return cra_catalog_run_insert(f->catalog, &doc, err);
 }
 

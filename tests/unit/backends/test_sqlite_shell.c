@@ -81,7 +81,8 @@ static void the_shell_reads_records(void **state)
          "y\n"},
         {"SELECT name FROM collections", "Shop.items\n"},
         /* Indexes are kept by the shell's writes, too. */
-        {"DELETE FROM c_1 WHERE bson_get(doc, '_id') = 'two'; SELECT count(*) FROM c_1; PRAGMA integrity_check", "1\nok\n"},
+        {"DELETE FROM c_1 WHERE bson_get(doc, '_id') = 'two'; SELECT count(*) FROM c_1; PRAGMA integrity_check",
+         "1\nok\n"},
     };
     const char *extension = getenv("CRAWLARCHIVE_SQLITE_EXTENSION");
     char folder[512];

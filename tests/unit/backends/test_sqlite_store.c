@@ -199,9 +199,9 @@ static void catalog_and_records_share_a_file(void **state)
     assert_int_equal(open_catalog(f, CRA_OPEN_CREATE, &catalog, &err), CRA_OK);
     assert_int_equal(open_store(f, CRA_OPEN_CREATE, &store, &err), CRA_OK);
     cra_run_doc_init(&run);
-    run.report = (char *)(uintptr_t)"r";
-    run.run = (char *)(uintptr_t)"1";
-    run.collection = (char *)(uintptr_t)"c";
+    run.report = (char *)(uintptr_t) "r";
+    run.run = (char *)(uintptr_t) "1";
+    run.collection = (char *)(uintptr_t) "c";
     assert_int_equal(cra_catalog_run_insert(catalog, &run, &err), CRA_OK);
     write_json(store, "{\"_id\":1,\"run_id\":1}", CRA_WRITE_NEW, NULL);
     number_of(f, "PRAGMA application_id", CRA_SQLITE_APPLICATION_ID);
@@ -392,10 +392,11 @@ static void functions_read_documents(void **state)
     cra_error err = {0};
 
     assert_int_equal(open_store(f, CRA_OPEN_CREATE, &store, &err), CRA_OK);
-    write_json(store,
-               "{\"_id\":{\"$oid\":\"5f0000000000000000000001\"},\"run_id\":7,\"s\":\"t\\u00e9xt\",\"i\":-5,\"d\":1.5,"
-               "\"b\":true,\"n\":null,\"l\":[1,{\"x\":\"y\"}],\"o\":{\"p\":\"q\"},\"t\":{\"$date\":\"2024-01-02T03:04:05Z\"}}",
-               CRA_WRITE_NEW, NULL);
+    write_json(
+        store,
+        "{\"_id\":{\"$oid\":\"5f0000000000000000000001\"},\"run_id\":7,\"s\":\"t\\u00e9xt\",\"i\":-5,\"d\":1.5,"
+        "\"b\":true,\"n\":null,\"l\":[1,{\"x\":\"y\"}],\"o\":{\"p\":\"q\"},\"t\":{\"$date\":\"2024-01-02T03:04:05Z\"}}",
+        CRA_WRITE_NEW, NULL);
     text_of(f, "SELECT bson_get(doc, 's') FROM c_1", "t\xc3\xa9xt");
     text_of(f, "SELECT typeof(bson_get(doc, 'i')) || bson_get(doc, 'i') FROM c_1", "integer-5");
     text_of(f, "SELECT typeof(bson_get(doc, 'd')) || bson_get(doc, 'd') FROM c_1", "real1.5");

@@ -44,7 +44,8 @@ static void specs_are_normalised(void **state)
         const char *wanted;
     } cases[] = {
         {"{\"key\":{\"a\":1}}", "{\"v\":2,\"key\":{\"a\":1},\"name\":\"a_1\"}"},
-        {"{\"unique\":true,\"ns\":\"x.y\",\"v\":1,\"background\":true,\"name\":\"n\",\"key\":{\"a\":-1},\"dropDups\":1}",
+        {"{\"unique\":true,\"ns\":\"x.y\",\"v\":1,\"background\":true,\"name\":\"n\",\"key\":{\"a\":-1},\"dropDups\":"
+         "1}",
          "{\"v\":2,\"key\":{\"a\":-1},\"name\":\"n\",\"unique\":true}"},
         {"{\"key\":{\"a.b\":1.0,\"c\":{\"$numberLong\":\"-1\"},\"d\":\"text\"}}",
          "{\"v\":2,\"key\":{\"a.b\":1.0,\"c\":-1,\"d\":\"text\"},\"name\":\"a.b_1_c_-1_d_text\"}"},
@@ -184,9 +185,10 @@ static cra_status note(void *user, cra_value value)
 
 static void paths_lead_to_every_value(void **state)
 {
-    static const char document_json[] = "{\"a\":1,\"n\":null,\"l\":[1,[2,3],\"x\"],\"e\":[],\"o\":{\"p\":{\"q\":5}},"
-                                        "\"d\":[{\"p\":1},{\"p\":[2,3]},7,{\"q\":9},[{\"p\":8}]],\"m\":{\"0\":\"zero\"},"
-                                        "\"x\":[{\"0\":\"k\"},5]}";
+    static const char document_json[] =
+        "{\"a\":1,\"n\":null,\"l\":[1,[2,3],\"x\"],\"e\":[],\"o\":{\"p\":{\"q\":5}},"
+        "\"d\":[{\"p\":1},{\"p\":[2,3]},7,{\"q\":9},[{\"p\":8}]],\"m\":{\"0\":\"zero\"},"
+        "\"x\":[{\"0\":\"k\"},5]}";
     static const struct {
         const char *path;
         const char *values;

@@ -217,9 +217,13 @@ static void missing_slots_are_named(void **state)
         const char *name;
     } slots[] = {
 #define SLOT(name) {offsetof(cra_catalog_vtable, name), "'" #name "'"}
-        SLOT(close),         SLOT(now),           SLOT(run_list),       SLOT(run_insert),     SLOT(run_replace),
-        SLOT(run_remove),    SLOT(lease_acquire), SLOT(lease_renew),    SLOT(lease_release),  SLOT(checkpoint_get),
-        SLOT(checkpoint_put), SLOT(checkpoint_remove), SLOT(summary_put), SLOT(summary_get),
+        SLOT(close),          SLOT(now),
+        SLOT(run_list),       SLOT(run_insert),
+        SLOT(run_replace),    SLOT(run_remove),
+        SLOT(lease_acquire),  SLOT(lease_renew),
+        SLOT(lease_release),  SLOT(checkpoint_get),
+        SLOT(checkpoint_put), SLOT(checkpoint_remove),
+        SLOT(summary_put),    SLOT(summary_get),
 #undef SLOT
     };
 
@@ -286,9 +290,9 @@ static int write_all(cra_catalog *catalog, cra_status wanted)
     int count = 0;
 
     cra_run_doc_init(&run);
-    run.report = (char *)(uintptr_t)"r";
-    run.run = (char *)(uintptr_t)"1";
-    run.collection = (char *)(uintptr_t)"c";
+    run.report = (char *)(uintptr_t) "r";
+    run.run = (char *)(uintptr_t) "1";
+    run.collection = (char *)(uintptr_t) "c";
     count += cra_catalog_run_insert(catalog, &run, NULL) == wanted;
     count += cra_catalog_run_replace(catalog, &run, 1, NULL, NULL) == wanted;
     count += cra_catalog_run_remove(catalog, "r", "1", 1, NULL) == wanted;

@@ -212,9 +212,10 @@ static void missing_slots_are_named(void **state)
         const char *name;
     } slots[] = {
 #define SLOT(name) {offsetof(cra_docstore_vtable, name), #name}
-        SLOT(close),      SLOT(limits),       SLOT(write_batch),    SLOT(fetch),             SLOT(page),
-        SLOT(count),      SLOT(delete_batch), SLOT(index_list),     SLOT(index_ensure),      SLOT(collection_get),
-        SLOT(collection_create), SLOT(health), SLOT(find),          SLOT(replace_if),
+        SLOT(close),        SLOT(limits),         SLOT(write_batch),       SLOT(fetch),
+        SLOT(page),         SLOT(count),          SLOT(delete_batch),      SLOT(index_list),
+        SLOT(index_ensure), SLOT(collection_get), SLOT(collection_create), SLOT(health),
+        SLOT(find),         SLOT(replace_if),
 #undef SLOT
     };
 
