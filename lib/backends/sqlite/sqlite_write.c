@@ -224,35 +224,49 @@ static bool matches(cra_bytes document, cra_bytes match)
     return true;
 }
 
-static cra_status delete_one(job *j, const cra_scope *scope, cra_value id, cra_bytes match, int64_t *removed,
-                             cra_error *err)
+/* Delete the record with the job's keys. */
+static cra_status delete_keyed(job *j, int64_t *removed, cra_error *err)
 {
-    cra_bytes document;
-
-    CRA_TRY(cra_sqlite_key(id, &j->id_key, err));
-    const cra_status status = select_document(j, &document, err);
-    if (status != CRA_OK)
-        return status == CRA_DONE ? CRA_OK : status;
-    if (!is_in_scope(document, scope) || !matches(document, match))
-        return CRA_OK;
-    const cra_bytes run_key = cra_sqlite_column_bytes(j->select, 1);
     sqlite3_reset(j->change);
-    sqlite3_bind_blob64(j->change, 1, run_key.size > 0 ? run_key.data : (const void *)"", run_key.size,
-                        SQLITE_TRANSIENT);
+    cra_sqlite_bind_bytes(j->change, 1, cra_buf_bytes(&j->run_key));
     cra_sqlite_bind_bytes(j->change, 2, cra_buf_bytes(&j->id_key));
-    sqlite3_reset(j->select);
     if (sqlite3_step(j->change) != SQLITE_DONE)
         return cra_sqlite_error(j->store, j->db, "delete records", err);
     *removed += sqlite3_changes(j->db);
     return CRA_OK;
 }
 
+/* Delete one record that must be looked at first. */
+static cra_status delete_compared(job *j, const cra_scope *scope, cra_bytes match, int64_t *removed, cra_error *err)
+{
+    cra_bytes document;
+
+    const cra_status status = select_document(j, &document, err);
+    if (status != CRA_OK)
+        return status == CRA_DONE ? CRA_OK : status;
+    if (!is_in_scope(document, scope) || !matches(document, match))
+        return CRA_OK;
+    const cra_bytes run_key = cra_sqlite_column_bytes(j->select, 1);
+    cra_buf_clear(&j->run_key);
+    if (cra_buf_append(&j->run_key, run_key.data, run_key.size) != CRA_OK)
+        return cra_error_set(err, CRA_NOMEM, ORIGIN, "out of memory");
+    sqlite3_reset(j->select);
+    return delete_keyed(j, removed, err);
+}
+
 static cra_status delete_all(job *j, const cra_scope *scope, const cra_value *ids, size_t count, cra_bytes match,
                              int64_t *removed, cra_error *err)
 {
+    /* The key that a table is clustered by says which run a record is of. */
+    const bool by_key = match.size == 0 && strcmp(scope->run_field, j->collection.run_field) == 0;
+
     CRA_TRY(job_prepare(j, "DELETE FROM c_%lld WHERE run_key = ? AND id_key = ?", err));
-    for (size_t i = 0; i < count; i++)
-        CRA_TRY(delete_one(j, scope, ids[i], match, removed, err));
+    if (by_key)
+        CRA_TRY(cra_sqlite_key(scope->run_value, &j->run_key, err));
+    for (size_t i = 0; i < count; i++) {
+        CRA_TRY(cra_sqlite_key(ids[i], &j->id_key, err));
+        CRA_TRY(by_key ? delete_keyed(j, removed, err) : delete_compared(j, scope, match, removed, err));
+    }
     sqlite3_reset(j->select);
     sqlite3_reset(j->change);
     return CRA_OK;
