@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/options.h"
 #include "codec/avro_default.h"
+#include "codec/avro_resolve.h"
 #include "codec/avro_schema.h"
 #include "codec/profile.h"
 
@@ -95,65 +96,6 @@ static cra_status mismatch(compiler *c, const char *what)
 {
     return cra_error_set(c->err, CRA_CONFLICT, ORIGIN, "the schemas do not resolve at %s: %s",
                          c->path[0] != '\0' ? c->path : "the root", what);
-}
-
-/* ---- what resolves to what ------------------------------------------------------------------- */
-
-static const char *simple_name(const char *full)
-{
-    const char *dot = full != NULL ? strrchr(full, '.') : NULL;
-    return dot != NULL ? dot + 1 : full;
-}
-
-static bool names_match(const cra_avro_node *w, const cra_avro_node *r)
-{
-    if (w->full_name == NULL || r->full_name == NULL)
-        return true;
-    if (strcmp(simple_name(w->full_name), simple_name(r->full_name)) == 0)
-        return true;
-    for (const char *const *alias = r->aliases; alias != NULL && *alias != NULL; alias++) {
-        if (strcmp(*alias, w->full_name) == 0 || strcmp(simple_name(*alias), simple_name(w->full_name)) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* 2: the same type; 1: promotable; 0: not at all. */
-static int resolves(const cra_avro_node *w, const cra_avro_node *r)
-{
-    if (w->type == r->type) {
-        if (w->type == CRA_AVRO_FIXED)
-            return names_match(w, r) && w->as.fixed_size == r->as.fixed_size ? 2 : 0;
-        if (w->type == CRA_AVRO_ENUM || w->type == CRA_AVRO_RECORD)
-            return names_match(w, r) ? 2 : 0;
-        return 2;
-    }
-    switch (w->type) {
-    case CRA_AVRO_INT:
-        return r->type == CRA_AVRO_LONG || r->type == CRA_AVRO_FLOAT || r->type == CRA_AVRO_DOUBLE;
-    case CRA_AVRO_LONG:
-        return r->type == CRA_AVRO_FLOAT || r->type == CRA_AVRO_DOUBLE;
-    case CRA_AVRO_FLOAT:
-        return r->type == CRA_AVRO_DOUBLE;
-    case CRA_AVRO_STRING:
-        return r->type == CRA_AVRO_BYTES;
-    case CRA_AVRO_BYTES:
-        return r->type == CRA_AVRO_STRING;
-    default:
-        return 0;
-    }
-}
-
-/* The branch of a reader's union that takes the writer's type; NULL where none does. */
-static const cra_avro_node *reader_branch(const cra_avro_node *w, const cra_avro_node *r)
-{
-    for (int want = 2; want >= 1; want--) {
-        for (size_t i = 0; i < r->count; i++) {
-            if (resolves(w, r->as.branches[i]) >= want)
-                return r->as.branches[i];
-        }
-    }
-    return NULL;
 }
 
 /* ---- scalars --------------------------------------------------------------------------------- */
@@ -320,31 +262,6 @@ static cra_status new_skip(compiler *c, const cra_avro_node *w, uint32_t at)
     return CRA_OK;
 }
 
-/* The reader's field that takes a writer's field: by name, then by alias. */
-static const cra_avro_field *reader_field(const cra_avro_node *r, const char *name)
-{
-    for (size_t i = 0; i < r->count; i++) {
-        if (strcmp(r->as.fields[i].name, name) == 0)
-            return &r->as.fields[i];
-    }
-    for (size_t i = 0; i < r->count; i++) {
-        for (const char *const *alias = r->as.fields[i].aliases; alias != NULL && *alias != NULL; alias++) {
-            if (strcmp(*alias, name) == 0)
-                return &r->as.fields[i];
-        }
-    }
-    return NULL;
-}
-
-static bool writer_has(const cra_avro_node *w, const cra_avro_node *r, const cra_avro_field *field)
-{
-    for (size_t i = 0; i < w->count; i++) {
-        if (reader_field(r, w->as.fields[i].name) == field)
-            return true;
-    }
-    return false;
-}
-
 static cra_status compile_field(compiler *c, const cra_avro_field *w, const cra_avro_field *r, uint32_t *at)
 {
     const size_t path_size = strlen(c->path);
@@ -394,11 +311,11 @@ static cra_status compile_body(compiler *c, const cra_avro_node *w, const cra_av
     uint32_t first;
 
     for (size_t i = 0; w != r && i < r->count; i++)
-        count += !writer_has(w, r, &r->as.fields[i]);
+        count += !cra_avro_writer_has(w, r, &r->as.fields[i]);
     CRA_TRY(new_refs(c, count, &first));
     for (size_t i = 0; i < w->count; i++) {
         const cra_avro_field *field = &w->as.fields[i];
-        const cra_avro_field *wanted = w == r ? field : reader_field(r, field->name);
+        const cra_avro_field *wanted = w == r ? field : cra_avro_reader_field(r, field->name);
         uint32_t at;
 
         if (wanted != NULL) {
@@ -411,7 +328,7 @@ static cra_status compile_body(compiler *c, const cra_avro_node *w, const cra_av
     }
     for (size_t i = 0; w != r && i < r->count; i++) {
         uint32_t at;
-        if (writer_has(w, r, &r->as.fields[i]))
+        if (cra_avro_writer_has(w, r, &r->as.fields[i]))
             continue;
         CRA_TRY(compile_default(c, &r->as.fields[i], &at));
         c->p->refs[first + n++] = at;
@@ -541,9 +458,9 @@ static cra_status compile_value(compiler *c, const cra_avro_node *w, const cra_a
     if (w->type == CRA_AVRO_UNION) {
         status = compile_union(c, w, r, at);
     } else {
-        const cra_avro_node *target = r->type == CRA_AVRO_UNION ? reader_branch(w, r) : r;
+        const cra_avro_node *target = r->type == CRA_AVRO_UNION ? cra_avro_reader_branch(w, r) : r;
         /* The name of a record at hand is its place's business: only unions choose by it. */
-        const bool fits = target != NULL && (resolves(w, target) > 0 ||
+        const bool fits = target != NULL && (cra_avro_resolves(w, target) > 0 ||
                                              (w->type == target->type && w->type == CRA_AVRO_RECORD));
         status = fits ? compile_resolved(c, w, target, at) : mismatch(c, "the reader has another type there");
     }
@@ -649,28 +566,4 @@ void cra_avro_program_free(cra_avro_program *program)
     cra_free(allocator, (void *)program->skips);
     cra_buf_cleanup(&program->constants);
     cra_free(allocator, program);
-}
-
-cra_status cra_avro_program_disassemble(const cra_avro_program *program, cra_buf *out)
-{
-    static const char *const names[] = {
-#define NAME(op, help) #op,
-        CRA_OPS(NAME)
-#undef NAME
-    };
-
-    for (size_t i = 0; i < program->code_count; i++) {
-        const cra_instruction *code = &program->code[i];
-        CRA_TRY(cra_buf_appendf(out, "%4zu  %-18s %u %u", i, names[code->op], code->a, code->b));
-        if (code->key_size > 0)
-            CRA_TRY(cra_buf_appendf(out, "  \"%s\"", (const char *)program->constants.data + code->key));
-        CRA_TRY(cra_buf_append_str(out, i == program->root ? "  ; root\n" : "\n"));
-    }
-    for (size_t i = 0; i < program->bodies_count; i++) {
-        CRA_TRY(cra_buf_appendf(out, "body %zu:", i));
-        for (uint32_t j = 0; j < program->bodies[i].count; j++)
-            CRA_TRY(cra_buf_appendf(out, " %u", program->refs[program->bodies[i].first + j]));
-        CRA_TRY(cra_buf_append_str(out, "\n"));
-    }
-    return CRA_OK;
 }
